@@ -1,0 +1,2 @@
+//! The `equimarl` command.
+fn main() {}

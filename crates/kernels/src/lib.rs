@@ -1,0 +1,1 @@
+//! Numeric loops on plain slices.

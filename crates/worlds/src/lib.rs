@@ -1,0 +1,9 @@
+//! Exactly symmetric multi-agent worlds.
+
+mod error;
+mod stream;
+mod world;
+
+pub use error::{Error, Result};
+pub use stream::{Purpose, Stream, StreamState};
+pub use world::{Edge, End, Outcome, PictureShape, Symmetric, Symmetry, World};
