@@ -1,0 +1,100 @@
+//! The solver against a brute-force oracle, and against its own policy in simulation.
+
+use super::*;
+use crate::episode::play;
+use crate::wildlife::Captures;
+use crate::world::{End, World};
+
+/// The optimum over all ordered absolute states, through the world's own `step`, without any symmetry.
+fn brute_force(drones: usize, grid: usize) -> f64 {
+    let cells = grid * grid;
+    let mut world = Wildlife::new(drones, grid).unwrap();
+    let at = |cell: usize| [cell / grid, cell % grid];
+    let number =
+        |w: &Wildlife| w.drones().chain([w.poacher()]).fold(0, |n, [row, col]| n * cells + row * grid + col);
+    let states = cells.pow(drones as u32 + 1);
+    let joint = MOVES.pow(drones as u32);
+    // Per state and joint action: the reward, and the next state of each poacher's move (nothing after a capture).
+    let mut steps: Vec<Option<Vec<(f64, Vec<usize>)>>> = Vec::with_capacity(states);
+    for state in 0..states {
+        let digit = |k: usize| state / cells.pow(k as u32) % cells;
+        let team: Vec<[usize; 2]> = (1..=drones).rev().map(|k| at(digit(k))).collect();
+        if world.place(&team, at(digit(0)), 0).is_err() {
+            steps.push(None);
+            continue;
+        }
+        assert_eq!(number(&world), state);
+        let start = world.clone();
+        let tried = (0..joint).map(|code| {
+            let actions: Vec<usize> = (0..drones).map(|k| code / MOVES.pow(k as u32) % MOVES).collect();
+            let mut reward = 0.0;
+            let mut next = Vec::new();
+            for chance in 0..MOVES {
+                world = start.clone();
+                let outcome = world.step(&actions, &chance);
+                reward = outcome.reward;
+                if outcome.end == End::Running {
+                    next.push(number(&world));
+                }
+            }
+            (reward, next)
+        });
+        steps.push(Some(tried.collect()));
+    }
+    let mut value = vec![0.0; states];
+    for _ in 0..STEP_LIMIT {
+        value = steps
+            .iter()
+            .map(|tried| {
+                tried.iter().flatten().fold(f64::NEG_INFINITY, |best, (reward, next)| {
+                    let follows: f64 = next.iter().map(|&s| value[s]).sum();
+                    best.max(reward + follows / MOVES as f64)
+                })
+            })
+            .collect();
+    }
+    let starts = (0..states).filter(|&s| {
+        let digit = |k: usize| s / cells.pow(k as u32) % cells;
+        (0..=drones).all(|k| (0..k).all(|j| digit(j) != digit(k)))
+    });
+    let values: Vec<f64> = starts.map(|s| value[s]).collect();
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+#[test]
+fn the_solver_agrees_with_brute_force() {
+    for (drones, grid) in [(2, 3), (3, 3), (2, 5)] {
+        let (fast, slow) = (solve(drones, grid).unwrap().mean_return(), brute_force(drones, grid));
+        assert!((fast - slow).abs() < 1e-9, "{drones} drones, grid {grid}: {fast} {slow}");
+    }
+}
+
+#[test]
+fn the_policy_reaches_the_optimum() {
+    for (drones, grid, episodes) in [(2, 5, 4000), (2, 7, 2000), (3, 7, 4000)] {
+        let optimum = solve(drones, grid).unwrap();
+        let world = Wildlife::new(drones, grid).unwrap();
+        let played = play(&world, &mut optimum.controller(), &mut Captures::default(), episodes, 11).unwrap();
+        let gap = (played.total.mean - optimum.mean_return()).abs();
+        assert!(
+            gap < 3.0 * played.total.stderr,
+            "{drones} {grid}: {played:?} against {}",
+            optimum.mean_return()
+        );
+    }
+}
+
+#[test]
+fn the_paper_sizes_have_these_optima() {
+    let optimum = solve(3, 7).unwrap();
+    assert!((2.7..2.85).contains(&optimum.mean_return()), "{}", optimum.mean_return());
+    assert!(solve(2, 7).unwrap().mean_return() < optimum.mean_return());
+}
+
+#[test]
+fn what_cannot_be_solved_is_refused() {
+    for (drones, grid) in [(1, 7), (2, 6), (0, 7), (6, 7), (40, 7), (1000, 101)] {
+        let error = solve(drones, grid).unwrap_err().to_string();
+        assert!(error.lines().count() == 1 && error.len() > 20, "{error}");
+    }
+}
