@@ -1,0 +1,162 @@
+//! Traffic lights without learning.
+
+use super::Traffic;
+use super::lanes::in_all_lanes;
+use crate::controller::{Controller, Uniform};
+use crate::error::{Error, Result};
+use crate::stream::Stream;
+
+/// Cells before the stop line, in the lane's own block.
+const APPROACH: u32 = in_all_lanes(0b0000_0011);
+/// Cells after the second crossing cell: the rest of the block and the gap.
+const EXIT: u32 = in_all_lanes(0b1110_0000);
+/// The two row lanes.
+const ROWS: u32 = 0x00ff_00ff;
+
+/// All junctions alike: phase (t div period) mod 2.
+#[derive(Clone, Copy, Debug)]
+pub struct FixedCycle {
+    period: usize,
+}
+
+impl FixedCycle {
+    /// A light that changes every `period` steps.
+    ///
+    /// # Errors
+    /// If the period is 0.
+    pub fn new(period: usize) -> Result<FixedCycle> {
+        if period == 0 {
+            return Err(Error::BadWorld("the period of a fixed cycle must be at least 1 step".into()));
+        }
+        Ok(FixedCycle { period })
+    }
+}
+
+impl Controller<Traffic> for FixedCycle {
+    fn name(&self) -> &str {
+        "fixed-cycle"
+    }
+
+    fn act(&mut self, world: &Traffic, _stream: &mut Stream, actions: &mut [usize]) {
+        actions.fill(world.steps() / self.period % 2);
+    }
+}
+
+/// Green to the lane pair with more vehicles on its approach cells; ties keep the current phase.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct LongestQueue;
+
+impl Controller<Traffic> for LongestQueue {
+    fn name(&self) -> &str {
+        "longest-queue"
+    }
+
+    fn act(&mut self, world: &Traffic, _stream: &mut Stream, actions: &mut [usize]) {
+        for (junction, action) in actions.iter_mut().enumerate() {
+            let (columns, rows) = pairs(world.approaching(junction));
+            *action = choose(columns, rows, world.phase(junction));
+        }
+    }
+}
+
+/// Green to the lane pair with more vehicles on its approach cells minus its exit cells; ties keep the current phase.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct MaxPressure;
+
+impl Controller<Traffic> for MaxPressure {
+    fn name(&self) -> &str {
+        "max-pressure"
+    }
+
+    fn act(&mut self, world: &Traffic, _stream: &mut Stream, actions: &mut [usize]) {
+        for (junction, action) in actions.iter_mut().enumerate() {
+            let (columns, rows) = pairs(world.approaching(junction));
+            let (columns_out, rows_out) = pairs(world.departing(junction));
+            // a - b > c - d without negative numbers.
+            *action = choose(columns + rows_out, rows + columns_out, world.phase(junction));
+        }
+    }
+}
+
+/// The controller with this name: `random`, `fixed-cycle` (with this period), `longest-queue` or `max-pressure`.
+///
+/// # Errors
+/// If there is none, or the period is 0.
+pub fn traffic_controller(name: &str, period: usize) -> Result<Box<dyn Controller<Traffic>>> {
+    Ok(match name {
+        "random" => Box::new(Uniform),
+        "fixed-cycle" => Box::new(FixedCycle::new(period)?),
+        "longest-queue" => Box::new(LongestQueue),
+        "max-pressure" => Box::new(MaxPressure),
+        _ => {
+            return Err(Error::BadWorld(format!(
+                "traffic has no controller `{name}`: there are random, fixed-cycle, longest-queue and max-pressure"
+            )));
+        }
+    })
+}
+
+/// The numbers of vehicles on column lanes and on row lanes.
+fn pairs(word: [u32; 2]) -> (u32, u32) {
+    let count = |mask: u32| word.iter().map(|w| (w & mask).count_ones()).sum();
+    (count(!ROWS), count(ROWS))
+}
+
+fn choose(columns: u32, rows: u32, phase: usize) -> usize {
+    match columns.cmp(&rows) {
+        std::cmp::Ordering::Greater => 0,
+        std::cmp::Ordering::Less => 1,
+        std::cmp::Ordering::Equal => phase,
+    }
+}
+
+impl Traffic {
+    /// The vehicles on each lane's approach cells of a junction: before the stop line, back to but not including the
+    /// previous junction's second crossing cell. Lanes in the order right, up, left, down.
+    pub fn queues(&self, junction: usize) -> [u32; 4] {
+        per_lane(self.approaching(junction))
+    }
+
+    /// The vehicles on each lane's exit cells of a junction: after the second crossing cell, up to but not including
+    /// the next junction's stop line. Lanes in the order right, up, left, down.
+    pub fn exits(&self, junction: usize) -> [u32; 4] {
+        per_lane(self.departing(junction))
+    }
+
+    /// The vehicles on approach cells: in this junction's block, and before it.
+    pub(super) fn approaching(&self, junction: usize) -> [u32; 2] {
+        let behind = self.around(junction, [2, 3, 0, 1]);
+        [self.own[junction] & APPROACH, behind & EXIT]
+    }
+
+    /// The vehicles on exit cells: in this junction's block and gap, and before the next stop line.
+    pub(super) fn departing(&self, junction: usize) -> [u32; 2] {
+        let ahead = self.around(junction, [0, 1, 2, 3]);
+        [self.own[junction] & EXIT, ahead & APPROACH]
+    }
+
+    /// For each lane the byte it has in the neighbour on side `sides[lane]`: 0 right, 1 above, 2 left, 3 below.
+    fn around(&self, junction: usize, sides: [usize; 4]) -> u32 {
+        let (rows, cols) = (self.map.rows, self.map.cols);
+        let (row, col) = (junction / cols, junction % cols);
+        let mut word = 0;
+        for (lane, side) in sides.into_iter().enumerate() {
+            let neighbour = match side {
+                0 if col + 1 < cols => junction + 1,
+                1 if row > 0 => junction - cols,
+                2 if col > 0 => junction - 1,
+                3 if row + 1 < rows => junction + cols,
+                _ => continue,
+            };
+            word |= self.own[neighbour] & (0xff << (8 * lane));
+        }
+        word
+    }
+}
+
+fn per_lane(words: [u32; 2]) -> [u32; 4] {
+    std::array::from_fn(|lane| {
+        let mask = 0xff << (8 * lane);
+        words.iter().map(|word| (word & mask).count_ones()).sum()
+    })
+}

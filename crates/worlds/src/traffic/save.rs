@@ -1,0 +1,103 @@
+//! The state as JSON: everything that the future depends on, and the sums over finished vehicles.
+
+use super::{Arrival, Finished, Traffic, TrafficOptions, Vehicle};
+use crate::error::{Error, Result};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+const NAME: &str = "traffic";
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Saved {
+    world: String,
+    rows: usize,
+    cols: usize,
+    arrival_steps: usize,
+    arrival_probability: f64,
+    step_limit: usize,
+    /// Steps taken.
+    step: u32,
+    /// Per junction, row-major.
+    phases: Vec<usize>,
+    /// [row, col, dr, dc, waiting, marked], sorted.
+    vehicles: Vec<Vehicle>,
+    /// [t, row, col] of every vehicle that has not entered, sorted.
+    schedule: Vec<Arrival>,
+    finished: Finished,
+}
+
+impl Saved {
+    /// Reads a saved state, without judging whether it makes sense.
+    fn read(state: &Value) -> Result<Saved> {
+        match state.get("world").and_then(Value::as_str) {
+            Some(NAME) => {}
+            Some(other) => {
+                return Err(Error::BadState(format!(
+                    "it is a state of the world `{other}`, not of `{NAME}`"
+                )));
+            }
+            None => {
+                return Err(Error::BadState(format!("it does not say \"world\": \"{NAME}\"")));
+            }
+        }
+        Saved::deserialize(state).map_err(|error| Error::BadState(error.to_string()))
+    }
+
+    fn options(&self) -> TrafficOptions {
+        TrafficOptions {
+            rows: self.rows,
+            cols: self.cols,
+            arrival_steps: self.arrival_steps,
+            arrival_probability: self.arrival_probability,
+            step_limit: self.step_limit,
+        }
+    }
+}
+
+impl Traffic {
+    /// A world from what [`crate::World::save`] wrote, options included, under the symmetry that its size has.
+    ///
+    /// # Errors
+    /// If the JSON is not a saved traffic world.
+    pub fn restore(state: &Value) -> Result<Traffic> {
+        let saved = Saved::read(state)?;
+        let mut world = Traffic::new(saved.options()).map_err(|error| Error::BadState(error.to_string()))?;
+        world.now = i64::from(saved.step);
+        world.finished = saved.finished;
+        world.set_phases(&saved.phases)?;
+        world.set_schedule(&saved.schedule)?;
+        world.set_vehicles(&saved.vehicles)?;
+        Ok(world)
+    }
+
+    pub(super) fn to_json(&self) -> Value {
+        let saved = Saved {
+            world: NAME.into(),
+            rows: self.options.rows,
+            cols: self.options.cols,
+            arrival_steps: self.options.arrival_steps,
+            arrival_probability: self.options.arrival_probability,
+            step_limit: self.options.step_limit,
+            step: self.now as u32,
+            phases: self.phases(),
+            vehicles: self.vehicles(),
+            schedule: self.schedule(),
+            finished: self.finished,
+        };
+        serde_json::to_value(saved).expect("numbers, text and lists are JSON")
+    }
+
+    /// Takes over a saved state of as many junctions, with its options; the symmetry asked for stays.
+    pub(super) fn load_json(&mut self, state: &Value) -> Result<()> {
+        let world = Traffic::restore(state)?;
+        if world.map != self.map {
+            return Err(Error::BadState(format!(
+                "it has {} x {} junctions, this world {} x {}",
+                world.map.rows, world.map.cols, self.map.rows, self.map.cols
+            )));
+        }
+        *self = Traffic { symmetry: self.symmetry.clone(), ..world };
+        Ok(())
+    }
+}
