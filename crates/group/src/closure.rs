@@ -18,23 +18,15 @@ const MAX_NUMBERS: usize = 1 << 23;
 pub(crate) fn from_permutations(generators: &[Vec<usize>]) -> Result<Group> {
     let points = generators.first().map_or(0, Vec::len);
     if points == 0 {
-        return Err(Error::NotAGroup(
-            "give at least one permutation of at least one point".into(),
-        ));
+        return Err(Error::NotAGroup("give at least one permutation of at least one point".into()));
     }
     check_size("a permutation", points, MAX_POINTS)?;
     for p in generators {
         check_permutation(p, points).map_err(Error::NotAGroup)?;
     }
     let name = format!("perm[{}]", text::lists(generators));
-    let closed = close(
-        &name,
-        generators,
-        (0..points).collect(),
-        points,
-        |p, q| compose(p, q),
-        |p| p.clone(),
-    )?;
+    let closed =
+        close(&name, generators, (0..points).collect(), points, |p, q| compose(p, q), |p| p.clone())?;
     let names = closed.elements.iter().map(|p| cycles(p)).collect();
     let family = Family::Permutations(closed.elements);
     Group::verified(name, family, closed.product, Some(closed.generators), names)
@@ -42,9 +34,7 @@ pub(crate) fn from_permutations(generators: &[Vec<usize>]) -> Result<Group> {
 
 pub(crate) fn from_matrices(dim: usize, generators: &[Vec<f64>]) -> Result<Group> {
     if generators.is_empty() || dim == 0 {
-        return Err(Error::NotAGroup(
-            "give at least one matrix of at least one row".into(),
-        ));
+        return Err(Error::NotAGroup("give at least one matrix of at least one row".into()));
     }
     check_size("a matrix", dim, MAX_ROWS)?;
     let mut matrices = Vec::new();
@@ -60,29 +50,23 @@ pub(crate) fn from_matrices(dim: usize, generators: &[Vec<f64>]) -> Result<Group
                 "generator {i} has an entry that is not a number below 1000"
             )));
         }
-        matrices.push(DMatrix::from_row_slice(dim, dim, m));
+        let matrix = DMatrix::from_row_slice(dim, dim, m);
+        let volume = matrix.determinant();
+        if (volume.abs() - 1.0).abs() > SAME {
+            return Err(Error::NotAGroup(format!(
+                "generator {i} has determinant {volume}; elements of a finite group have 1 or -1"
+            )));
+        }
+        matrices.push(matrix);
     }
     let name = format!("matrix[{}]", text::matrices(&matrices));
     // Round to a lattice for look-up. Entries near a cell's border could round either way, so elements are
     // compared on a lattice shifted by an irrational amount, far from the values that finite groups have.
     let key = |m: &DMatrix<f64>| -> Vec<i64> {
-        m.iter()
-            .map(|v| ((v + 0.000_000_318_309_9) / SAME).floor() as i64)
-            .collect()
+        m.iter().map(|v| ((v + 0.000_000_318_309_9) / SAME).floor() as i64).collect()
     };
-    let closed = close(
-        &name,
-        &matrices,
-        DMatrix::identity(dim, dim),
-        dim * dim,
-        |a, b| a * b,
-        key,
-    )?;
-    let names = closed
-        .words
-        .iter()
-        .map(|w| text::word(w, matrices.len()))
-        .collect();
+    let closed = close(&name, &matrices, DMatrix::identity(dim, dim), dim * dim, |a, b| a * b, key)?;
+    let names = closed.words.iter().map(|w| text::word(w, matrices.len())).collect();
     let family = Family::Matrices(closed.elements);
     Group::verified(name, family, closed.product, Some(closed.generators), names)
 }
@@ -100,11 +84,7 @@ pub(crate) fn check_permutation(p: &[usize], points: usize) -> std::result::Resu
             return Err(format!(
                 "{p:?} is not a permutation of 0..{}: {i} is {}",
                 points - 1,
-                if i >= points {
-                    "too large"
-                } else {
-                    "there twice"
-                }
+                if i >= points { "too large" } else { "there twice" }
             ));
         }
     }
@@ -113,11 +93,7 @@ pub(crate) fn check_permutation(p: &[usize], points: usize) -> std::result::Resu
 
 fn check_size(what: &str, size: usize, limit: usize) -> Result<()> {
     if size > limit {
-        return Err(Error::TooLarge {
-            what: what.into(),
-            size: size.to_string(),
-            limit,
-        });
+        return Err(Error::TooLarge { what: what.into(), size: size.to_string(), limit });
     }
     Ok(())
 }
@@ -178,10 +154,5 @@ fn close<T: Clone, K: Ord>(
         }
     }
     let generators = right[0].clone();
-    Ok(Closed {
-        elements,
-        words,
-        product,
-        generators,
-    })
+    Ok(Closed { elements, words, product, generators })
 }

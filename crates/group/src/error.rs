@@ -30,32 +30,13 @@ pub enum Error {
     #[error("not a group: {0}")]
     NotAGroup(String),
     /// Matrices that do not multiply like the group.
-    #[error(
-        "`{rep}` is not a representation of {group}: rho({g}) rho({h}) = {product} but rho({g} {h}) = rho({gh}) = {image}"
-    )]
-    NotAHomomorphism {
-        /// The name of the would-be representation.
-        rep: String,
-        /// The name of the group.
-        group: String,
-        /// The first element.
-        g: String,
-        /// The second element.
-        h: String,
-        /// Their product in the group.
-        gh: String,
-        /// rho(g) rho(h).
-        product: String,
-        /// rho(gh).
-        image: String,
-    },
+    #[error(transparent)]
+    NotAHomomorphism(Box<BrokenProduct>),
     /// A representation that this group does not have, or a shape that does not fit.
     #[error("{0}")]
     Unsuitable(String),
     /// Two things over different groups.
-    #[error(
-        "{what} belong to different groups, {left} and {right}; build both over the same group"
-    )]
+    #[error("{what} belong to different groups, {left} and {right}; build both over the same group")]
     GroupMismatch {
         /// What does not fit together.
         what: &'static str,
@@ -105,14 +86,32 @@ pub enum Error {
     },
 }
 
+/// Two elements where rho(g) rho(h) is not rho(gh).
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[error(
+    "`{rep}` is not a representation of {group}: rho({g}) rho({h}) = {product} but rho({g} {h}) = rho({gh}) = {image}"
+)]
+pub struct BrokenProduct {
+    /// The name of the would-be representation.
+    pub rep: String,
+    /// The name of the group.
+    pub group: String,
+    /// The first element.
+    pub g: String,
+    /// The second element.
+    pub h: String,
+    /// Their product in the group.
+    pub gh: String,
+    /// rho(g) rho(h).
+    pub product: String,
+    /// rho(gh).
+    pub image: String,
+}
+
 /// Shortens text for an error message, so that a megabyte of garbage stays one line.
 pub(crate) fn shorten(text: &str) -> String {
     const MOST: usize = 60;
-    let line: String = text
-        .chars()
-        .map(|c| if c.is_control() { ' ' } else { c })
-        .take(MOST + 1)
-        .collect();
+    let line: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(MOST + 1).collect();
     if line.chars().count() <= MOST {
         return line;
     }
@@ -122,9 +121,5 @@ pub(crate) fn shorten(text: &str) -> String {
 }
 
 pub(crate) fn parse_error(what: &'static str, text: &str, reason: impl Into<String>) -> Error {
-    Error::Parse {
-        what,
-        text: shorten(text),
-        reason: reason.into(),
-    }
+    Error::Parse { what, text: shorten(text), reason: reason.into() }
 }

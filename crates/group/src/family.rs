@@ -54,22 +54,13 @@ pub(crate) fn symmetric(n: usize) -> Result<Group> {
         permutations = permutations
             .into_iter()
             .flat_map(|p| {
-                (0..n)
-                    .filter(|i| !p.contains(i))
-                    .map(|i| [p.clone(), vec![i]].concat())
-                    .collect::<Vec<_>>()
+                (0..n).filter(|i| !p.contains(i)).map(|i| [p.clone(), vec![i]].concat()).collect::<Vec<_>>()
             })
             .collect();
     }
-    let find = |p: &[usize]| {
-        permutations
-            .binary_search_by(|q| q.as_slice().cmp(p))
-            .unwrap_or(0)
-    };
+    let find = |p: &[usize]| permutations.binary_search_by(|q| q.as_slice().cmp(p)).unwrap_or(0);
     let order = permutations.len();
-    let product = table(order, |g, h| {
-        find(&compose(&permutations[g], &permutations[h]))
-    });
+    let product = table(order, |g, h| find(&compose(&permutations[g], &permutations[h])));
     let cycle: Vec<usize> = (0..n).map(|i| (i + 1) % n).collect();
     let mut swap: Vec<usize> = (0..n).collect();
     let mut generators = vec![find(&cycle)];
@@ -79,13 +70,7 @@ pub(crate) fn symmetric(n: usize) -> Result<Group> {
     }
     let names = permutations.iter().map(|p| cycles(p)).collect();
     let name = format!("S{n}");
-    Group::verified(
-        name,
-        Family::Permutations(permutations),
-        product,
-        Some(generators),
-        names,
-    )
+    Group::verified(name, Family::Permutations(permutations), product, Some(generators), names)
 }
 
 /// Elements are (a, b) at index a |B| + b; generators are those of A, then those of B.
@@ -93,15 +78,8 @@ pub(crate) fn product(a: &Group, b: &Group) -> Result<Group> {
     let name = format!("{a} x {b}");
     let n = b.order();
     check_order(&name, a.order().saturating_mul(n))?;
-    let product = table(a.order() * n, |g, h| {
-        a.mul(g / n, h / n) * n + b.mul(g % n, h % n)
-    });
-    let generators = a
-        .generators()
-        .iter()
-        .map(|&g| g * n)
-        .chain(b.generators().iter().copied())
-        .collect();
+    let product = table(a.order() * n, |g, h| a.mul(g / n, h / n) * n + b.mul(g % n, h % n));
+    let generators = a.generators().iter().map(|&g| g * n).chain(b.generators().iter().copied()).collect();
     let names = (0..a.order() * n)
         .map(|g| match g {
             0 => "e".to_string(),
@@ -149,7 +127,5 @@ fn dihedral_name(k: usize, mirrored: bool) -> String {
 }
 
 fn table(order: usize, mul: impl Fn(usize, usize) -> usize) -> Vec<u32> {
-    (0..order * order)
-        .map(|i| mul(i / order, i % order) as u32)
-        .collect()
+    (0..order * order).map(|i| mul(i / order, i % order) as u32).collect()
 }

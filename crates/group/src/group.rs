@@ -84,9 +84,7 @@ impl Group {
                 product[row][column]
             )));
         }
-        let names = (0..order)
-            .map(|g| if g == 0 { "e".into() } else { format!("g{g}") })
-            .collect();
+        let names = (0..order).map(|g| if g == 0 { "e".into() } else { format!("g{g}") }).collect();
         let flat = product.iter().flatten().map(|&g| g as u32).collect();
         Group::verified(name.into(), Family::Table, flat, None, names)
     }
@@ -110,9 +108,8 @@ impl Group {
         let mut inverse = vec![0; order];
         for g in 0..order {
             let found = (0..order).find(|&h| mul(g, h) == 0 && mul(h, g) == 0);
-            inverse[g] = found
-                .ok_or_else(|| Error::NotAGroup(format!("{} has no inverse", names[g])))?
-                as u32;
+            inverse[g] =
+                found.ok_or_else(|| Error::NotAGroup(format!("{} has no inverse", names[g])))? as u32;
         }
         let generators = generators.unwrap_or_else(|| generating_set(order, mul));
         for &s in &generators {
@@ -124,15 +121,7 @@ impl Group {
                 )));
             }
         }
-        Ok(Group(Arc::new(Table {
-            name,
-            family,
-            order,
-            product,
-            inverse,
-            generators,
-            names,
-        })))
+        Ok(Group(Arc::new(Table { name, family, order, product, inverse, generators, names })))
     }
 
     /// The name, in the language that [`Group`]'s parser reads.
@@ -169,10 +158,7 @@ impl Group {
     /// # Panics
     /// If `g` or `h` is not an element.
     pub fn mul(&self, g: Element, h: Element) -> Element {
-        assert!(
-            g < self.order() && h < self.order(),
-            "not an element of {self}"
-        );
+        assert!(g < self.order() && h < self.order(), "not an element of {self}");
         self.0.product[g * self.0.order + h] as Element
     }
 
@@ -216,10 +202,8 @@ impl Group {
             if seen[g] {
                 continue;
             }
-            let mut class: Vec<Element> = self
-                .elements()
-                .map(|h| self.mul(self.mul(h, g), self.inverse(h)))
-                .collect();
+            let mut class: Vec<Element> =
+                self.elements().map(|h| self.mul(self.mul(h, g), self.inverse(h))).collect();
             class.sort_unstable();
             class.dedup();
             for &c in &class {

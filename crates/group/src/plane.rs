@@ -49,8 +49,7 @@ impl Plane {
                     })
                 };
                 let keeps_length = |m: &[[i32; 2]; 2]| {
-                    m[0][0] * m[0][0] + m[1][0] * m[1][0] == 1
-                        && m[0][0] * m[0][1] == -m[1][0] * m[1][1]
+                    m[0][0] * m[0][0] + m[1][0] * m[1][0] == 1 && m[0][0] * m[0][1] == -m[1][0] * m[1][1]
                 };
                 all.iter()
                     .map(|m| whole(m).filter(keeps_length))
@@ -107,10 +106,7 @@ fn no_pixels(group: &Group) -> Error {
         }
         _ => "",
     };
-    Error::NoPixels {
-        group: group.name().into(),
-        hint: hint.into(),
-    }
+    Error::NoPixels { group: group.name().into(), hint: hint.into() }
 }
 
 /// Checks that a convolution without padding samples a turned picture at the turned places, and gives its output size.

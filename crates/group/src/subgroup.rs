@@ -37,10 +37,7 @@ impl Subgroup {
             next += 1;
         }
         inclusion.sort_unstable();
-        let names: Vec<String> = generators
-            .iter()
-            .map(|&g| parent.element_name(g).into())
-            .collect();
+        let names: Vec<String> = generators.iter().map(|&g| parent.element_name(g).into()).collect();
         let name = format!("<{}>", names.join(", "));
         Subgroup::new(parent, inclusion, generators, name, Family::Table)
     }
@@ -55,11 +52,7 @@ impl Subgroup {
             let mut generators = Vec::new();
             for name in split_names(inner) {
                 generators.push(parent.element(name).ok_or_else(|| {
-                    let some: Vec<&str> = parent
-                        .elements()
-                        .take(8)
-                        .map(|g| parent.element_name(g))
-                        .collect();
+                    let some: Vec<&str> = parent.elements().take(8).map(|g| parent.element_name(g)).collect();
                     cursor.error(format!(
                         "{parent} has no element `{}`; its elements are {}{}",
                         crate::error::shorten(name.trim()),
@@ -114,29 +107,20 @@ impl Subgroup {
         for (i, &g) in inclusion.iter().enumerate() {
             at[g] = i as u32;
         }
-        let product = (0..order * order)
-            .map(|i| at[parent.mul(inclusion[i / order], inclusion[i % order])])
-            .collect();
+        let product =
+            (0..order * order).map(|i| at[parent.mul(inclusion[i / order], inclusion[i % order])]).collect();
         let (names, family) = match family {
             // A named subgroup is the same as the group of that name, element names included.
             Family::Cyclic(m) => (own_names(&Group::cyclic(m)?), family),
             Family::Dihedral(m) => (own_names(&Group::dihedral(m)?), family),
             other => {
-                let names = inclusion
-                    .iter()
-                    .map(|&g| parent.element_name(g).into())
-                    .collect();
+                let names = inclusion.iter().map(|&g| parent.element_name(g).into()).collect();
                 (names, other)
             }
         };
         let generators = generators.iter().map(|&g| find(g)).collect();
         let group = Group::verified(name.clone(), family, product, Some(generators), names)?;
-        Ok(Subgroup {
-            group,
-            parent: parent.clone(),
-            inclusion,
-            name,
-        })
+        Ok(Subgroup { group, parent: parent.clone(), inclusion, name })
     }
 
     /// H as a group of its own.
@@ -176,10 +160,7 @@ impl Subgroup {
 }
 
 fn own_names(group: &Group) -> Vec<String> {
-    group
-        .elements()
-        .map(|g| group.element_name(g).into())
-        .collect()
+    group.elements().map(|g| group.element_name(g).into()).collect()
 }
 
 /// Splits at commas that are not inside brackets: names of products and cycles contain commas and spaces.

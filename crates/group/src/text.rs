@@ -77,16 +77,12 @@ impl<'a> Cursor<'a> {
         if digits.is_empty() {
             return Err(self.error("expected a whole number"));
         }
-        digits
-            .parse()
-            .map_err(|_| self.error(format!("the number {digits} is too large")))
+        digits.parse().map_err(|_| self.error(format!("the number {digits} is too large")))
     }
 
     fn number(&mut self) -> Result<f64> {
         let digits = self.take_while(|c| c.is_ascii_alphanumeric() || "+-.".contains(c));
-        digits
-            .parse()
-            .map_err(|_| self.error(format!("`{digits}` is not a number")))
+        digits.parse().map_err(|_| self.error(format!("`{digits}` is not a number")))
     }
 
     /// Everything up to the bracket that closes the one already read, which is taken too.
@@ -110,10 +106,7 @@ impl<'a> Cursor<'a> {
     pub fn end(&mut self) -> Result<()> {
         match self.peek() {
             None => Ok(()),
-            Some(_) => Err(self.error(format!(
-                "did not expect `{}`",
-                crate::error::shorten(self.rest())
-            ))),
+            Some(_) => Err(self.error(format!("did not expect `{}`", crate::error::shorten(self.rest())))),
         }
     }
 
@@ -193,14 +186,8 @@ pub(crate) fn lists(permutations: &[Vec<usize>]) -> String {
 
 /// Matrices as they are written between brackets. Numbers print with all their digits, so reading gives them back.
 pub(crate) fn matrices(matrices: &[DMatrix<f64>]) -> String {
-    let row =
-        |r: nalgebra::DVector<f64>| r.iter().map(f64::to_string).collect::<Vec<_>>().join(" ");
-    let matrix = |m: &DMatrix<f64>| {
-        m.row_iter()
-            .map(|r| row(r.transpose()))
-            .collect::<Vec<_>>()
-            .join(", ")
-    };
+    let row = |r: nalgebra::DVector<f64>| r.iter().map(f64::to_string).collect::<Vec<_>>().join(" ");
+    let matrix = |m: &DMatrix<f64>| m.row_iter().map(|r| row(r.transpose())).collect::<Vec<_>>().join(", ");
     matrices.iter().map(matrix).collect::<Vec<_>>().join("; ")
 }
 

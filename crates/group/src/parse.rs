@@ -5,7 +5,8 @@ use crate::group::Group;
 use crate::text::Cursor;
 use std::str::FromStr;
 
-const HELP: &str = "write C4, D4, S3, C4 x C2, perm[1 2 0; 1 0 2] or matrix[0 -1, 1 0] (generators separated by `;`)";
+const HELP: &str =
+    "write C4, D4, S3, C4 x C2, perm[1 2 0; 1 0 2] or matrix[0 -1, 1 0] (generators separated by `;`)";
 const MAX_DEPTH: usize = 16;
 
 impl FromStr for Group {
@@ -42,10 +43,7 @@ fn factor(cursor: &mut Cursor, depth: usize) -> Result<Group> {
     if cursor.eat("matrix[") {
         let matrices = cursor.matrices()?;
         let dim = matrices[0].nrows();
-        let rows: Vec<Vec<f64>> = matrices
-            .iter()
-            .map(|m| m.transpose().iter().copied().collect())
-            .collect();
+        let rows: Vec<Vec<f64>> = matrices.iter().map(|m| m.transpose().iter().copied().collect()).collect();
         return Group::from_matrices(dim, &rows);
     }
     let family = cursor.peek();
