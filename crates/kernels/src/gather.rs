@@ -1,0 +1,356 @@
+//! Gathers and their adjoints.
+//!
+//! Orbits: W\[e\] = scale\[e\] coefficient\[index\[e\]\], zero where the index is [`NONE`]; the gradient of coefficient c is the sum
+//! of scale\[e\] dW\[e\] over its entries e, in rising order.
+//!
+//! Rows: out\[r\] = features\[id\[r\]\], optionally with the group channels of every row moved by a group element:
+//! out\[r\]\[c |G| + h\] = features\[id\[r\]\]\[c |G| + perm_g(h)\]; the gradient adds the rows back in rising order.
+
+use crate::error::{Error, Result, length, positive, rows};
+
+/// The index of an entry that is zero for every choice of coefficients.
+pub const NONE: u32 = u32::MAX;
+
+/// Realises a matrix from the coefficients of its orbits.
+///
+/// ```
+/// use equimarl_kernels::gather::{NONE, Orbits};
+/// // [[a, -b], [b, 0]]
+/// let orbits = Orbits::new(2, vec![0, 1, 1, NONE], vec![1.0, -1.0, 1.0, 1.0])?;
+/// let (mut w, mut d) = ([0.0; 4], [0.0; 2]);
+/// orbits.gather(&[3.0, 5.0], &mut w)?;
+/// assert_eq!(w, [3.0, -5.0, 5.0, 0.0]);
+/// orbits.scatter(&[1.0, 1.0, 10.0, 7.0], &mut d)?;
+/// assert_eq!(d, [1.0, 9.0]);
+/// # Ok::<(), equimarl_kernels::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Orbits {
+    index: Vec<u32>,
+    scale: Vec<f32>,
+    /// Entries of coefficient c: `entries[starts[c]..starts[c + 1]]`. A sum per coefficient is several times faster
+    /// than adding into memory entry by entry.
+    starts: Vec<u32>,
+    entries: Vec<u32>,
+}
+
+impl Orbits {
+    /// Checks the indices and sorts the entries by coefficient.
+    ///
+    /// # Errors
+    /// `index` and `scale` differ in length, or an index is neither below `coefficients` nor [`NONE`].
+    pub fn new(coefficients: usize, index: Vec<u32>, scale: Vec<f32>) -> Result<Self> {
+        length("scale", scale.len(), index.len())?;
+        if index.len() >= NONE as usize || coefficients >= NONE as usize {
+            return Err(Error::TooLarge { name: "an orbit gather", limit: NONE as usize - 1 });
+        }
+        let mut starts = vec![0u32; coefficients + 1];
+        for (at, &i) in index.iter().enumerate() {
+            if i != NONE {
+                let i = checked("index", at, i, coefficients)?;
+                starts[i + 1] += 1;
+            }
+        }
+        for c in 0..coefficients {
+            starts[c + 1] += starts[c];
+        }
+        let mut next = starts.clone();
+        let mut entries = vec![0; starts[coefficients] as usize];
+        for (at, &i) in index.iter().enumerate() {
+            if i != NONE {
+                let place = &mut next[i as usize];
+                entries[*place as usize] = at as u32;
+                *place += 1;
+            }
+        }
+        Ok(Self { index, scale, starts, entries })
+    }
+
+    /// Number of coefficients.
+    pub fn coefficients(&self) -> usize {
+        self.starts.len() - 1
+    }
+
+    /// Number of entries of the realised matrix.
+    pub fn entries(&self) -> usize {
+        self.index.len()
+    }
+
+    /// Writes the realised entries.
+    ///
+    /// # Errors
+    /// A slice has the wrong length.
+    pub fn gather(&self, coefficients: &[f32], out: &mut [f32]) -> Result<()> {
+        length("coefficients", coefficients.len(), self.coefficients())?;
+        length("out", out.len(), self.entries())?;
+        for ((out, &i), &scale) in out.iter_mut().zip(&self.index).zip(&self.scale) {
+            // NONE is beyond every coefficient.
+            *out = coefficients.get(i as usize).map_or(0.0, |c| c * scale);
+        }
+        Ok(())
+    }
+
+    /// Writes the gradient of the coefficients, given that of the entries.
+    ///
+    /// # Errors
+    /// A slice has the wrong length.
+    pub fn scatter(&self, dentries: &[f32], dcoefficients: &mut [f32]) -> Result<()> {
+        length("dentries", dentries.len(), self.entries())?;
+        length("dcoefficients", dcoefficients.len(), self.coefficients())?;
+        for (out, range) in dcoefficients.iter_mut().zip(self.starts.windows(2)) {
+            let entries = &self.entries[range[0] as usize..range[1] as usize];
+            *out = entries.iter().fold(0.0, |sum, &e| sum + dentries[e as usize] * self.scale[e as usize]);
+        }
+        Ok(())
+    }
+}
+
+/// How each group element moves the |G| channels of a regular block: row g holds perm_g(0), perm_g(1), ...
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Permutations {
+    order: usize,
+    table: Vec<u32>,
+}
+
+impl Permutations {
+    /// Checks that every row of `order` indices is a permutation.
+    ///
+    /// # Errors
+    /// `order` is zero, the table has no whole number of rows, or a row is no permutation.
+    pub fn new(order: usize, table: Vec<u32>) -> Result<Self> {
+        positive("the order of the group", order)?;
+        rows("table", table.len(), order)?;
+        for (row, perm) in table.chunks_exact(order).enumerate() {
+            let mut seen = vec![false; order];
+            for &i in perm {
+                match seen.get_mut(i as usize) {
+                    Some(seen) if !*seen => *seen = true,
+                    _ => return Err(Error::Permutation { row, order }),
+                }
+            }
+        }
+        Ok(Self { order, table })
+    }
+
+    /// Length of a permutation.
+    pub fn order(&self) -> usize {
+        self.order
+    }
+
+    /// Number of permutations.
+    pub fn elements(&self) -> usize {
+        self.table.len() / self.order
+    }
+
+    fn row(&self, element: u32) -> &[u32] {
+        &self.table[element as usize * self.order..][..self.order]
+    }
+}
+
+fn checked(name: &'static str, at: usize, index: u32, limit: usize) -> Result<usize> {
+    let index = index as usize;
+    if index < limit { Ok(index) } else { Err(Error::Index { name, at, index, limit }) }
+}
+
+fn check_rows(
+    width: usize,
+    (few_name, few): (&'static str, usize),
+    (many_name, many): (&'static str, usize),
+    ids: &[u32],
+) -> Result<()> {
+    positive("the width of a row", width)?;
+    let count = rows(few_name, few, width)?;
+    length(many_name, many, ids.len() * width)?;
+    for (at, &id) in ids.iter().enumerate() {
+        checked("ids", at, id, count)?;
+    }
+    Ok(())
+}
+
+/// out\[r\] = features\[ids\[r\]\], rows of `width` floats.
+///
+/// # Errors
+/// A slice has the wrong length or an id is out of range.
+pub fn gather_rows(features: &[f32], width: usize, ids: &[u32], out: &mut [f32]) -> Result<()> {
+    check_rows(width, ("features", features.len()), ("out", out.len()), ids)?;
+    for (out, &id) in out.chunks_exact_mut(width).zip(ids) {
+        out.copy_from_slice(&features[id as usize * width..][..width]);
+    }
+    Ok(())
+}
+
+/// The adjoint of [`gather_rows`]: dfeatures\[id\] = sum of dout\[r\] over the rows r with that id.
+///
+/// # Errors
+/// A slice has the wrong length or an id is out of range.
+pub fn scatter_rows(dout: &[f32], width: usize, ids: &[u32], dfeatures: &mut [f32]) -> Result<()> {
+    check_rows(width, ("dfeatures", dfeatures.len()), ("dout", dout.len()), ids)?;
+    dfeatures.fill(0.0);
+    for (from, &id) in dout.chunks_exact(width).zip(ids) {
+        let to = &mut dfeatures[id as usize * width..][..width];
+        for (to, from) in to.iter_mut().zip(from) {
+            *to += from;
+        }
+    }
+    Ok(())
+}
+
+fn check_elements(width: usize, perms: &Permutations, ids: &[u32], elements: &[u32]) -> Result<()> {
+    rows("a row", width, perms.order)?;
+    length("elements", elements.len(), ids.len())?;
+    for (at, &g) in elements.iter().enumerate() {
+        checked("elements", at, g, perms.elements())?;
+    }
+    Ok(())
+}
+
+/// out\[r\]\[c |G| + h\] = features\[ids\[r\]\]\[c |G| + perm_g(h)\] with g = elements\[r\].
+///
+/// ```
+/// use equimarl_kernels::gather::{Permutations, gather_rows_permuted};
+/// let perms = Permutations::new(2, vec![0, 1, 1, 0])?;
+/// let mut out = [0.0; 8];
+/// gather_rows_permuted(&[1.0, 2.0, 3.0, 4.0], 4, &perms, &[0, 0], &[0, 1], &mut out)?;
+/// assert_eq!(out, [1.0, 2.0, 3.0, 4.0, 2.0, 1.0, 4.0, 3.0]);
+/// # Ok::<(), equimarl_kernels::Error>(())
+/// ```
+///
+/// # Errors
+/// A slice has the wrong length, or an id or element is out of range.
+pub fn gather_rows_permuted(
+    features: &[f32],
+    width: usize,
+    perms: &Permutations,
+    ids: &[u32],
+    elements: &[u32],
+    out: &mut [f32],
+) -> Result<()> {
+    check_rows(width, ("features", features.len()), ("out", out.len()), ids)?;
+    check_elements(width, perms, ids, elements)?;
+    for ((out, &id), &g) in out.chunks_exact_mut(width).zip(ids).zip(elements) {
+        let from = &features[id as usize * width..][..width];
+        let blocks = out.chunks_exact_mut(perms.order);
+        for (to, from) in blocks.zip(from.chunks_exact(perms.order)) {
+            for (to, &h) in to.iter_mut().zip(perms.row(g)) {
+                *to = from[h as usize];
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The adjoint of [`gather_rows_permuted`].
+///
+/// # Errors
+/// A slice has the wrong length, or an id or element is out of range.
+pub fn scatter_rows_permuted(
+    dout: &[f32],
+    width: usize,
+    perms: &Permutations,
+    ids: &[u32],
+    elements: &[u32],
+    dfeatures: &mut [f32],
+) -> Result<()> {
+    check_rows(width, ("dfeatures", dfeatures.len()), ("dout", dout.len()), ids)?;
+    check_elements(width, perms, ids, elements)?;
+    dfeatures.fill(0.0);
+    for ((from, &id), &g) in dout.chunks_exact(width).zip(ids).zip(elements) {
+        let to = &mut dfeatures[id as usize * width..][..width];
+        let blocks = to.chunks_exact_mut(perms.order);
+        for (to, from) in blocks.zip(from.chunks_exact(perms.order)) {
+            for (from, &h) in from.iter().zip(perms.row(g)) {
+                to[h as usize] += from;
+            }
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Noise;
+    use proptest::prelude::*;
+
+    fn dot(a: &[f32], b: &[f32]) -> f64 {
+        let products = a.iter().zip(b).map(|(a, b)| f64::from(*a) * f64::from(*b));
+        products.sum()
+    }
+
+    proptest! {
+        #[test]
+        fn orbits_gather_by_index_and_scatter_as_its_adjoint(
+            coefficients in 1usize..20, entries in 0usize..100, seed: u64,
+        ) {
+            let mut noise = Noise::new(seed);
+            let index: Vec<u32> = (0..entries)
+                .map(|_| match noise.below(coefficients + 1) {
+                    i if i == coefficients => NONE,
+                    i => i as u32,
+                })
+                .collect();
+            let scale = noise.whole(entries, 3);
+            let orbits = Orbits::new(coefficients, index.clone(), scale.clone()).unwrap();
+            let (c, dw) = (noise.whole(coefficients, 9), noise.whole(entries, 9));
+            let (mut w, mut dc) = (vec![9.0; entries], vec![9.0; coefficients]);
+            orbits.gather(&c, &mut w).unwrap();
+            orbits.scatter(&dw, &mut dc).unwrap();
+            for e in 0..entries {
+                let expected = if index[e] == NONE { 0.0 } else { c[index[e] as usize] * scale[e] };
+                prop_assert_eq!(w[e], expected);
+            }
+            prop_assert_eq!(dot(&w, &dw), dot(&c, &dc));
+        }
+
+        #[test]
+        fn rows_scatter_as_the_adjoint_of_the_gather(
+            distinct in 1usize..6, count in 0usize..12, channels in 1usize..4, order in 1usize..6, seed: u64,
+        ) {
+            let mut noise = Noise::new(seed);
+            // Row g of the table turns by g: a cyclic group's regular representation.
+            let table = (0..order * order).map(|i| ((i / order + i % order) % order) as u32);
+            let perms = Permutations::new(order, table.collect()).unwrap();
+            let width = channels * order;
+            let ids: Vec<u32> = (0..count).map(|_| noise.below(distinct) as u32).collect();
+            let turns: Vec<u32> = (0..count).map(|_| noise.below(order) as u32).collect();
+            let (f, dout) = (noise.whole(distinct * width, 9), noise.whole(count * width, 9));
+            let (mut out, mut df) = (vec![9.0; count * width], vec![9.0; distinct * width]);
+            gather_rows_permuted(&f, width, &perms, &ids, &turns, &mut out).unwrap();
+            scatter_rows_permuted(&dout, width, &perms, &ids, &turns, &mut df).unwrap();
+            for (at, &x) in out.iter().enumerate() {
+                let (r, c, h) = (at / width, at % width / order, at % order);
+                let from = (h + turns[r] as usize) % order;
+                prop_assert_eq!(x, f[ids[r] as usize * width + c * order + from]);
+            }
+            prop_assert_eq!(dot(&out, &dout), dot(&f, &df));
+            gather_rows(&f, width, &ids, &mut out).unwrap();
+            scatter_rows(&dout, width, &ids, &mut df).unwrap();
+            for (at, &x) in out.iter().enumerate() {
+                prop_assert_eq!(x, f[ids[at / width] as usize * width + at % width]);
+            }
+            prop_assert_eq!(dot(&out, &dout), dot(&f, &df));
+        }
+    }
+
+    #[test]
+    fn wrong_sizes_and_indices_are_errors() {
+        assert!(Orbits::new(1, vec![1], vec![1.0]).is_err());
+        assert!(Orbits::new(1, vec![0], vec![]).is_err());
+        let orbits = Orbits::new(1, vec![0, NONE], vec![1.0, 1.0]).unwrap();
+        assert!(orbits.gather(&[1.0], &mut [0.0]).is_err());
+        assert!(orbits.scatter(&[1.0; 2], &mut [0.0; 2]).is_err());
+        assert!(Permutations::new(2, vec![0, 0]).is_err());
+        assert!(Permutations::new(2, vec![0, 2]).is_err());
+        assert!(Permutations::new(2, vec![0, 1, 1]).is_err());
+        assert!(Permutations::new(0, vec![]).is_err());
+        assert!(gather_rows(&[0.0; 4], 2, &[2], &mut [0.0; 2]).is_err());
+        assert!(gather_rows(&[0.0; 4], 0, &[], &mut []).is_err());
+        assert!(scatter_rows(&[0.0; 4], 2, &[0], &mut [0.0; 2]).is_err());
+        let perms = Permutations::new(2, vec![0, 1]).unwrap();
+        let mut out = [0.0; 2];
+        let beyond = gather_rows_permuted(&[0.0; 2], 2, &perms, &[0], &[1], &mut out);
+        assert!(beyond.is_err());
+        let odd = gather_rows_permuted(&[0.0; 3], 3, &perms, &[0], &[0], &mut [0.0; 3]);
+        assert!(odd.is_err());
+    }
+}
