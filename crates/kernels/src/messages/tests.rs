@@ -56,7 +56,7 @@ fn run(case: &Case, level: Level) -> [Vec<f32>; 4] {
     round.forward(&case.graph, &case.edges, &case.features, &packed, &mut saved, &mut out).unwrap();
     let mut df = vec![f32::NAN; case.features.len()];
     let (mut dw, mut db) = (vec![f32::NAN; case.w.len()], vec![f32::NAN; o]);
-    let gradients = Gradients { w: &mut dw, b: &mut db };
+    let gradients = Gradients { features: &mut df, w: &mut dw, b: &mut db };
     let mut workspace = Workspace::default();
     round.backward(&case.graph, &saved, &case.w, &case.dout, &mut workspace, gradients).unwrap();
     [out, df, dw, db]
@@ -254,7 +254,7 @@ fn wrong_graphs_and_sizes_are_errors() {
     assert!(forward(&[0.0; 4], &[0.0; 5]).is_err());
     assert!(forward(&[0.0; 4], &[0.0; 6]).is_ok());
     let (mut df, mut dw, mut db) = ([0.0; 6], [0.0; 32], [0.0; 4]);
-    let gradients = Gradients { w: &mut dw, b: &mut db };
+    let gradients = Gradients { features: &mut df, w: &mut dw, b: &mut db };
     let other = Activations::default();
     let mut workspace = Workspace::default();
     let result = round.backward(&graph, &other, &[0.0; 32], &[0.0; 8], &mut workspace, gradients);
