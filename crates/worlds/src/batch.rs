@@ -202,3 +202,6 @@ impl<W: World> Canvas<W> {
         &self.keys
     }
 }
+
+#[cfg(test)]
+mod tests;

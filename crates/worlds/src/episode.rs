@@ -29,11 +29,7 @@ impl Statistic {
         let count = values.len() as f64;
         let mean = values.iter().sum::<f64>() / count;
         let squares: f64 = values.iter().map(|v| (v - mean).powi(2)).sum();
-        let stderr = if values.len() < 2 {
-            f64::NAN
-        } else {
-            (squares / (count - 1.0) / count).sqrt()
-        };
+        let stderr = if values.len() < 2 { f64::NAN } else { (squares / (count - 1.0) / count).sqrt() };
         Statistic { mean, stderr }
     }
 }
@@ -114,17 +110,8 @@ pub fn episode<W: World>(
         if outcome.end != End::Running {
             let mut values = Vec::with_capacity(measures.names().len());
             measures.finish(world, &mut values);
-            assert_eq!(
-                values.len(),
-                measures.names().len(),
-                "one value per measure"
-            );
-            return Episode {
-                total,
-                length,
-                end: outcome.end,
-                measures: values,
-            };
+            assert_eq!(values.len(), measures.names().len(), "one value per measure");
+            return Episode { total, length, end: outcome.end, measures: values };
         }
     }
 }
@@ -146,9 +133,8 @@ pub fn play<W: World>(
         ));
     }
     let mut world = world.clone();
-    let played: Vec<Episode> = (0..episodes as u64)
-        .map(|index| episode(&mut world, controller, measures, seed, index))
-        .collect();
+    let played: Vec<Episode> =
+        (0..episodes as u64).map(|index| episode(&mut world, controller, measures, seed, index)).collect();
     Ok(Summary::of(&played, measures.names()))
 }
 
@@ -162,11 +148,74 @@ impl Summary {
             episodes: played.len(),
             total: over(&|e| Some(e.total)),
             length: over(&|e| Some(e.length as f64)),
-            measures: names
-                .iter()
-                .enumerate()
-                .map(|(k, &name)| (name, over(&|e| e.measures[k])))
-                .collect(),
+            measures: names.iter().enumerate().map(|(k, &name)| (name, over(&|e| e.measures[k]))).collect(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::controller::Uniform;
+    use crate::wildlife::{CONTROLLERS, Captures, Wildlife, controller};
+
+    #[test]
+    fn the_report_has_the_promised_keys() {
+        let world = Wildlife::new(3, 7).unwrap();
+        let summary = play(&world, &mut Uniform, &mut Captures::default(), 5, 1).unwrap();
+        let json = serde_json::to_value(&summary).unwrap();
+        let keys: Vec<&String> = json.as_object().unwrap().keys().collect();
+        assert_eq!(keys, ["captures", "episodes", "length", "return"]);
+        assert_eq!(json["episodes"], 5);
+        for name in ["captures", "length", "return"] {
+            assert!(json[name]["mean"].is_f64() && json[name]["stderr"].is_f64());
+        }
+    }
+
+    #[test]
+    fn episodes_depend_on_seed_and_index_alone() {
+        let mut world = Wildlife::new(3, 7).unwrap();
+        let mut one = |seed, index| episode(&mut world, &mut Uniform, &mut Captures::default(), seed, index);
+        let all: Vec<Episode> = (0..4).map(|index| one(3, index)).collect();
+        assert_eq!(one(3, 2), all[2]);
+        assert_ne!(one(4, 2), all[2]);
+    }
+
+    #[test]
+    fn returns_lengths_and_captures_fit_together() {
+        let mut world = Wildlife::new(3, 7).unwrap();
+        for index in 0..50 {
+            let e = episode(&mut world, &mut Uniform, &mut Captures::default(), 1, index);
+            let captured = e.end == End::Terminated;
+            assert_eq!(e.measures, [Some(f64::from(u8::from(captured)))]);
+            let gain = e.total + 0.05 * e.length as f64;
+            assert!((gain - gain.round()).abs() < 1e-9 && (gain.round() >= 2.0) == captured);
+            assert!(captured || e.length == 100);
+        }
+    }
+
+    #[test]
+    fn wildlife_controllers_are_found_by_name_and_ordered_by_skill() {
+        let world = Wildlife::new(3, 7).unwrap();
+        let means: Vec<f64> = CONTROLLERS
+            .iter()
+            .map(|name| {
+                let mut found = controller(name, &world).unwrap();
+                assert_eq!(found.name(), *name);
+                play(&world, &mut *found, &mut (), 300, 1).unwrap().total.mean
+            })
+            .collect();
+        assert!(means.is_sorted(), "{means:?}");
+        assert!(means[1] > means[0] + 1.0, "{means:?}");
+        let error = controller("clever", &world).err().unwrap().to_string();
+        assert!(error.contains("random, greedy or optimal"), "{error}");
+    }
+
+    #[test]
+    fn no_episodes_are_refused() {
+        let world = Wildlife::new(3, 7).unwrap();
+        assert!(play(&world, &mut Uniform, &mut (), 0, 1).is_err());
+        let one = play(&world, &mut Uniform, &mut (), 1, 1).unwrap();
+        assert!(serde_json::to_value(&one).unwrap()["return"]["stderr"].is_null());
     }
 }

@@ -1,17 +1,21 @@
 //! Exactly symmetric multi-agent worlds.
 
+mod audit;
 mod batch;
 mod controller;
 mod episode;
 mod error;
 mod stream;
+pub mod traffic;
 pub mod wildlife;
 mod world;
 
+pub use audit::{AuditReport, Counterexample, ElementReport, audit};
 pub use batch::{Batch, Canvas};
 pub use controller::{Controller, Uniform};
 pub use episode::{Episode, Measures, Statistic, Summary, episode, play};
 pub use error::{Error, Result};
 pub use stream::{Purpose, Stream, StreamState};
+pub use traffic::{Traffic, TrafficOptions};
 pub use wildlife::Wildlife;
 pub use world::{Edge, End, Outcome, PictureShape, Symmetric, Symmetry, World};

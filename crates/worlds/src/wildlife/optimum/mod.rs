@@ -191,6 +191,14 @@ impl Optimum {
         self.table.teams.len()
     }
 
+    /// The best expected return of the rest of an episode.
+    ///
+    /// # Panics
+    /// If `world` is not of the size that was solved.
+    pub fn value(&self, world: &Wildlife) -> f64 {
+        self.controller().best(world, |_| {}) - STEP_COST
+    }
+
     /// The policy that reaches the optimum.
     pub fn controller(&self) -> Optimal {
         Optimal::new(self.table.clone())

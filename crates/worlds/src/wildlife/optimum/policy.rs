@@ -27,16 +27,9 @@ impl Optimal {
             table,
         }
     }
-}
 
-impl Controller<Wildlife> for Optimal {
-    fn name(&self) -> &str {
-        "optimal"
-    }
-
-    /// # Panics
-    /// If `world` is not of the size that was solved.
-    fn act(&mut self, world: &Wildlife, _stream: &mut Stream, actions: &mut [usize]) {
+    /// The value of the best joint move; calls back with every move that is better than all before it.
+    pub(super) fn best(&mut self, world: &Wildlife, mut better: impl FnMut(&[usize])) -> f64 {
         let Table { board, teams, drones, after, .. } = &*self.table;
         assert!(
             world.team() == *drones && world.grid() == board.grid,
@@ -55,8 +48,21 @@ impl Controller<Wildlife> for Optimal {
             let value = follows[teams.class_of(cells)];
             if value > best {
                 best = value;
-                actions.copy_from_slice(moves);
+                better(moves);
             }
         });
+        best
+    }
+}
+
+impl Controller<Wildlife> for Optimal {
+    fn name(&self) -> &str {
+        "optimal"
+    }
+
+    /// # Panics
+    /// If `world` is not of the size that was solved.
+    fn act(&mut self, world: &Wildlife, _stream: &mut Stream, actions: &mut [usize]) {
+        self.best(world, |moves| actions.copy_from_slice(moves));
     }
 }

@@ -5,6 +5,9 @@ use crate::episode::play;
 use crate::wildlife::Captures;
 use crate::world::{End, World};
 
+/// The reward of a joint action, and the states that may follow it.
+type Tried = (f64, Vec<usize>);
+
 /// The optimum over all ordered absolute states, through the world's own `step`, without any symmetry.
 fn brute_force(drones: usize, grid: usize) -> f64 {
     let cells = grid * grid;
@@ -14,8 +17,8 @@ fn brute_force(drones: usize, grid: usize) -> f64 {
         |w: &Wildlife| w.drones().chain([w.poacher()]).fold(0, |n, [row, col]| n * cells + row * grid + col);
     let states = cells.pow(drones as u32 + 1);
     let joint = MOVES.pow(drones as u32);
-    // Per state and joint action: the reward, and the next state of each poacher's move (nothing after a capture).
-    let mut steps: Vec<Option<Vec<(f64, Vec<usize>)>>> = Vec::with_capacity(states);
+    // Per state and joint action; nothing follows a capture, and two drones on one cell are no state.
+    let mut steps: Vec<Option<Vec<Tried>>> = Vec::with_capacity(states);
     for state in 0..states {
         let digit = |k: usize| state / cells.pow(k as u32) % cells;
         let team: Vec<[usize; 2]> = (1..=drones).rev().map(|k| at(digit(k))).collect();
@@ -97,4 +100,25 @@ fn what_cannot_be_solved_is_refused() {
         let error = solve(drones, grid).unwrap_err().to_string();
         assert!(error.lines().count() == 1 && error.len() > 20, "{error}");
     }
+}
+
+#[test]
+fn values_of_states_by_hand() {
+    let optimum = solve(2, 7).unwrap();
+    let mut world = Wildlife::new(2, 7).unwrap();
+    let mut value = |drones: [[usize; 2]; 2], steps| {
+        world.place(&drones, [3, 3], steps).unwrap();
+        optimum.value(&world)
+    };
+    // One step away from a capture, with any number of steps left.
+    assert_eq!(value([[3, 3], [3, 5]], 0), 1.95);
+    assert_eq!(value([[3, 3], [3, 5]], 99), 1.95);
+    // The last step cannot help drones that are far away.
+    assert_eq!(value([[0, 0], [6, 6]], 99), -0.05);
+    // The mean over starts is the optimum, here over all starts around one poacher.
+    let cells: Vec<[usize; 2]> = (0..49).filter(|&c| c != 24).map(|c| [c / 7, c % 7]).collect();
+    let pairs = cells.iter().flat_map(|&a| cells.iter().filter(move |&&b| b != a).map(move |&b| [a, b]));
+    let values: Vec<f64> = pairs.map(|pair| value(pair, 0)).collect();
+    let mean = values.iter().sum::<f64>() / values.len() as f64;
+    assert!((mean - optimum.mean_return()).abs() < 1e-9);
 }

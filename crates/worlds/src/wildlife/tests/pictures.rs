@@ -1,0 +1,95 @@
+//! Rendered observations against pictures drawn by hand, and against themselves.
+
+use super::*;
+use crate::batch::{Batch, Canvas};
+use proptest::prelude::*;
+
+/// A file of test data: a line `grid G drone R C poacher R C`, then the picture, `1` for a glyph.
+fn drawn(text: &str) -> (usize, [usize; 2], [usize; 2], Vec<f32>) {
+    let (head, picture) = text.split_once('\n').unwrap();
+    let numbers: Vec<usize> = head.split(' ').filter_map(|word| word.parse().ok()).collect();
+    let [grid, r, c, pr, pc] = numbers[..] else { panic!("{head}") };
+    let pixel = |p: char| f32::from(u8::from(p == '1'));
+    let pixels = picture.lines().flat_map(|row| row.chars().map(pixel));
+    (grid, [r, c], [pr, pc], pixels.collect())
+}
+
+#[test]
+fn pictures_are_the_ones_drawn_by_hand() {
+    for text in [
+        include_str!("../../../testdata/wildlife-3-corner.txt"),
+        include_str!("../../../testdata/wildlife-3-same-cell.txt"),
+        include_str!("../../../testdata/wildlife-5-border.txt"),
+        include_str!("../../../testdata/wildlife-7-beside.txt"),
+        include_str!("../../../testdata/wildlife-7-wrapped.txt"),
+    ] {
+        let (grid, drone, poacher, expected) = drawn(text);
+        let elsewhere = [(drone[0] + 1) % grid, drone[1]];
+        let world = placed(grid, &[elsewhere, drone], poacher, 0);
+        let shape = world.picture_shape();
+        assert_eq!((shape.channels, shape.height, shape.width), (1, 3 * grid, 3 * grid));
+        let mut picture = vec![7.0; shape.len()];
+        world.render(&world.observation_key(1), &mut picture);
+        assert_eq!(picture, expected, "{text}");
+    }
+}
+
+#[test]
+fn repainting_is_rendering() {
+    for grid in [3, 5, 7] {
+        let world = Wildlife::new(2, grid).unwrap();
+        let pixels = world.picture_shape().len();
+        let mut fresh = vec![0.0; pixels];
+        let mut painted = vec![0.0; pixels];
+        for old in 0..world.keys() as u32 {
+            for new in 0..world.keys() as u32 {
+                world.render(&old, &mut painted);
+                world.repaint(&old, &new, &mut painted);
+                world.render(&new, &mut fresh);
+                assert_eq!(painted, fresh, "{grid}: from {old} to {new}");
+            }
+        }
+    }
+}
+
+#[test]
+fn different_keys_are_different_pictures() {
+    let world = Wildlife::new(2, 7).unwrap();
+    let pictures: std::collections::BTreeSet<Vec<u32>> = (0..49)
+        .map(|key| {
+            let mut picture = vec![0.0f32; world.picture_shape().len()];
+            world.render(&key, &mut picture);
+            picture.iter().map(|p| p.to_bits()).collect()
+        })
+        .collect();
+    assert_eq!(pictures.len(), 49);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(16))]
+
+    #[test]
+    fn a_canvas_stays_complete(drones in 2usize..6, half in 1usize..4, count in 1usize..5, seed: u64) {
+        let world = Wildlife::new(drones, 2 * half + 1).unwrap();
+        let mut batch = Batch::new(&world, count, seed, Purpose::World);
+        let mut stream = Stream::new(seed, Purpose::Action, 0);
+        let mut pictures = vec![0.0; Canvas::len_for(batch.worlds())];
+        let mut canvas = Canvas::paint(batch.worlds(), &mut pictures);
+        let mut outcomes = vec![Outcome { reward: 0.0, end: End::Running }; count];
+        let mut actions = vec![0; count * drones];
+        let pixels = world.picture_shape().len();
+        let mut fresh = vec![0.0; pixels];
+        let mut keys = vec![0; count * drones];
+        for _ in 0..150 {
+            actions.fill_with(|| stream.below(5) as usize);
+            batch.step(&actions, &mut outcomes, |_, _| {});
+            canvas.update(batch.worlds(), &mut pictures);
+            batch.keys(&mut keys);
+            prop_assert_eq!(canvas.keys(), &keys[..]);
+            for (key, picture) in keys.iter().zip(pictures.chunks(pixels)) {
+                world.render(key, &mut fresh);
+                prop_assert_eq!(picture, &fresh[..]);
+            }
+        }
+    }
+}
