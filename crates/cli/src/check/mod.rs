@@ -1,0 +1,29 @@
+//! `equimarl check`: is it as symmetric as it claims?
+
+mod basis;
+mod group;
+
+use anyhow::Result;
+use clap::Subcommand;
+use std::process::ExitCode;
+
+#[derive(Subcommand)]
+pub enum Check {
+    /// Find all equivariant maps between two representations, by every method that applies.
+    ///
+    /// A map W is equivariant when W rho_in(g) = rho_out(g) W for every g. Prints the rank per pair of summands and in
+    /// total, the rank that the characters predict, the largest residual, and the largest principal angle between the
+    /// spaces that the methods found.
+    Basis(basis::Args),
+    /// Print a group: its multiplication table, conjugacy classes and the orders of its elements.
+    Group(group::Args),
+}
+
+impl Check {
+    pub fn run(self) -> Result<ExitCode> {
+        match self {
+            Check::Basis(args) => basis::run(&args),
+            Check::Group(args) => group::run(&args),
+        }
+    }
+}
