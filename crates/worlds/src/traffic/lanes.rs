@@ -38,7 +38,7 @@ pub(super) struct Lane {
 impl Lane {
     /// Whether it runs along a row.
     pub fn is_row(self) -> bool {
-        self.direction % 2 == 0
+        self.direction.is_multiple_of(2)
     }
 }
 

@@ -44,7 +44,7 @@ use crate::stream::Stream;
 use crate::world::{Edge, Outcome, PictureShape, Symmetry, World};
 use arrivals::Road;
 use equimarl_group::Group;
-use lanes::{Map, PITCH};
+use lanes::Map;
 use rules::Scratch;
 use serde_json::Value;
 
@@ -273,6 +273,10 @@ impl World for Traffic {
     fn load(&mut self, state: &Value) -> Result<()> {
         self.load_json(state)
     }
+
+    fn same_state(&self, other: &Traffic) -> bool {
+        self == other
+    }
 }
 
 fn check(options: &TrafficOptions) -> Result<()> {
@@ -295,9 +299,9 @@ fn check(options: &TrafficOptions) -> Result<()> {
             options.arrival_steps
         ));
     }
-    if options.step_limit == 0 {
-        return bad("the step limit must be at least 1".into());
+    let (limit, most) = (options.step_limit, u32::MAX as usize);
+    if limit == 0 || limit > most {
+        return bad(format!("the step limit must be between 1 and {most}, got {limit}"));
     }
-    debug_assert!(PITCH * rows.max(cols) <= u32::MAX as usize);
     Ok(())
 }

@@ -179,8 +179,7 @@ impl Traffic {
         }
         // Junctions depend on each other only through vehicles in gap cells.
         let mut stuck = std::mem::take(&mut scratch.stuck);
-        while !stuck.is_empty() {
-            let before = stuck.len();
+        loop {
             let mut grew = false;
             stuck.retain(|&j| {
                 let p = (j / cols + 1) * scratch.width + j % cols + 1;
@@ -190,7 +189,7 @@ impl Traffic {
                 grew |= scratch.moves[p] != moves;
                 still
             });
-            if !grew && stuck.len() == before {
+            if !grew {
                 break;
             }
         }

@@ -6,6 +6,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 const NAME: &str = "traffic";
+/// No episode comes near; far from overflow.
+const MAX_SUM: u64 = 1 << 53;
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -44,14 +46,25 @@ impl Saved {
         Saved::deserialize(state).map_err(|error| Error::BadState(error.to_string()))
     }
 
-    fn options(&self) -> TrafficOptions {
-        TrafficOptions {
+    fn build(self) -> Result<Traffic> {
+        let options = TrafficOptions {
             rows: self.rows,
             cols: self.cols,
             arrival_steps: self.arrival_steps,
             arrival_probability: self.arrival_probability,
             step_limit: self.step_limit,
+        };
+        let Finished { vehicles, waiting, travel } = self.finished;
+        if vehicles.max(waiting).max(travel) > MAX_SUM {
+            return Err(Error::BadState(format!("the sums over finished vehicles are above {MAX_SUM}")));
         }
+        let mut world = Traffic::new(options).map_err(|error| Error::BadState(error.to_string()))?;
+        world.now = i64::from(self.step);
+        world.finished = self.finished;
+        world.set_phases(&self.phases)?;
+        world.set_schedule(&self.schedule)?;
+        world.set_vehicles(&self.vehicles)?;
+        Ok(world)
     }
 }
 
@@ -61,14 +74,7 @@ impl Traffic {
     /// # Errors
     /// If the JSON is not a saved traffic world.
     pub fn restore(state: &Value) -> Result<Traffic> {
-        let saved = Saved::read(state)?;
-        let mut world = Traffic::new(saved.options()).map_err(|error| Error::BadState(error.to_string()))?;
-        world.now = i64::from(saved.step);
-        world.finished = saved.finished;
-        world.set_phases(&saved.phases)?;
-        world.set_schedule(&saved.schedule)?;
-        world.set_vehicles(&saved.vehicles)?;
-        Ok(world)
+        Saved::read(state)?.build()
     }
 
     pub(super) fn to_json(&self) -> Value {
@@ -90,14 +96,15 @@ impl Traffic {
 
     /// Takes over a saved state of as many junctions, with its options; the symmetry asked for stays.
     pub(super) fn load_json(&mut self, state: &Value) -> Result<()> {
-        let world = Traffic::restore(state)?;
-        if world.map != self.map {
+        let saved = Saved::read(state)?;
+        let (rows, cols) = (saved.rows, saved.cols);
+        if (rows, cols) != (self.map.rows, self.map.cols) {
             return Err(Error::BadState(format!(
-                "it has {} x {} junctions, this world {} x {}",
-                world.map.rows, world.map.cols, self.map.rows, self.map.cols
+                "it has {rows} x {cols} junctions, this world {} x {}",
+                self.map.rows, self.map.cols
             )));
         }
-        *self = Traffic { symmetry: self.symmetry.clone(), ..world };
+        *self = Traffic { symmetry: self.symmetry.clone(), ..saved.build()? };
         Ok(())
     }
 }

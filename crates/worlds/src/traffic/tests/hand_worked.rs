@@ -193,6 +193,7 @@ fn odd_options_are_refused_with_a_reason() {
         TrafficOptions { arrival_probability: f64::NAN, ..base },
         TrafficOptions { arrival_steps: usize::MAX, ..base },
         TrafficOptions { step_limit: 0, ..base },
+        TrafficOptions { step_limit: usize::MAX, ..base },
     ];
     for options in bad {
         assert!(!Traffic::new(options).unwrap_err().to_string().is_empty());

@@ -1,5 +1,6 @@
 //! Tests of the whole world, by subject.
 
+mod audited;
 mod controlled;
 mod hand_worked;
 mod pictures;

@@ -65,8 +65,8 @@ fn nonsense_is_refused_with_a_reason_and_changes_nothing() {
         (json!([1, 2]), "world"),
         (missing, "schedule"),
         (with("surprise", json!(1)), "surprise"),
-        (with("rows", json!(3)), "phases"),
-        (with("rows", json!(0)), "at least 1 x 1"),
+        (with("rows", json!(3)), "3 x 3"),
+        (with("finished", json!({"vehicles": u64::MAX, "waiting": 0, "travel": 0})), "finished"),
         (with("phases", json!([0, 1])), "2 phases given for 6"),
         (with("phases", json!([0, 1, 0, 1, 0, 7])), "7"),
         (with("phases", json!([0, 1, 0, 1, 0, -1])), "-1"),
@@ -88,4 +88,8 @@ fn nonsense_is_refused_with_a_reason_and_changes_nothing() {
     let mut other = world(2, 2);
     let error = other.load(&state).unwrap_err().to_string();
     assert!(error.contains("2 x 3"), "{error}");
+    for (rows, reason) in [(0, "at least 1 x 1"), (3, "phases"), (usize::MAX, "too many")] {
+        let error = Traffic::restore(&with("rows", json!(rows))).unwrap_err().to_string();
+        assert!(error.contains(reason), "`{error}` lacks `{reason}`");
+    }
 }

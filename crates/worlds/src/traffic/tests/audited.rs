@@ -1,0 +1,162 @@
+//! What the audit says about this world, and about one that is wrong on purpose.
+
+use super::*;
+use crate::audit::audit;
+use crate::error::Result;
+use crate::traffic::JunctionKey;
+use crate::world::{Edge, PictureShape, Symmetric, Symmetry};
+use serde_json::Value;
+
+#[test]
+fn traffic_passes_its_audit() {
+    for (rows, cols) in [(1, 1), (2, 2), (3, 2)] {
+        let report = audit(&world(rows, cols), 2_000, 1);
+        assert!(report.holds, "{report:?}");
+    }
+}
+
+#[test]
+fn reflections_fail_with_the_lane_and_its_image() {
+    let report = audit(&world(2, 2).under(&"D4".parse().unwrap()).unwrap(), 50, 1);
+    assert!(!report.holds);
+    for (k, element) in report.elements.iter().enumerate() {
+        assert_eq!(element.holds, k < 4, "{element:?}");
+        if let Some(counterexample) = &element.counterexample {
+            assert!(counterexample.text.contains("maps the lane"), "{}", counterexample.text);
+        }
+    }
+}
+
+#[test]
+fn quarter_turns_of_a_rectangle_fail() {
+    let report = audit(&world(1, 2).under(&"C4".parse().unwrap()).unwrap(), 50, 1);
+    let holds: Vec<bool> = report.elements.iter().map(|e| e.holds).collect();
+    assert_eq!(holds, [true, false, true, false]);
+}
+
+/// Traffic as it is often written: vehicles move one after the other, in the order of a list, and each sees where the
+/// earlier ones have gone already.
+#[derive(Clone)]
+struct ListOrder(Traffic);
+
+impl World for ListOrder {
+    type Chance = ();
+    type Key = JunctionKey;
+
+    fn agents(&self) -> usize {
+        self.0.agents()
+    }
+    fn actions(&self) -> usize {
+        self.0.actions()
+    }
+    fn picture_shape(&self) -> PictureShape {
+        self.0.picture_shape()
+    }
+    fn reset(&mut self, stream: &mut Stream) {
+        self.0.reset(stream);
+    }
+    fn draw(&self, _stream: &mut Stream) {}
+
+    fn step(&mut self, actions: &[usize], chance: &()) -> Outcome {
+        let (mut list, mut entered) = (self.0.vehicles(), self.0.schedule());
+        // The right world knows who enters, who leaves and when it is over; only the moves are done again.
+        let outcome = self.0.step(actions, chance);
+        for later in self.0.schedule() {
+            let place = entered.iter().position(|arrival| *arrival == later);
+            entered.remove(place.expect("nobody is added to the schedule"));
+        }
+        for (_, row, col) in entered {
+            let (dr, dc) = match (row % 8, col % 8) {
+                (2, 0) => (0, 1),
+                (4, 6) => (0, -1),
+                (6, 2) => (-1, 0),
+                _ => (1, 0),
+            };
+            list.push(vehicle(row, col, dr, dc, 0, false));
+        }
+        let next = |v: &Vehicle| {
+            (v.row.wrapping_add_signed(v.dr as isize), v.col.wrapping_add_signed(v.dc as isize))
+        };
+        list.retain(|v| self.0.is_lane(next(v).0, next(v).1));
+        list.sort();
+        for k in 0..list.len() {
+            let ahead = next(&list[k]);
+            let red = self.0.phase(ahead.0 / 8 * self.0.options().cols + ahead.1 / 8)
+                != usize::from(list[k].dr == 0);
+            let stop = match (list[k].dr, list[k].dc) {
+                (0, 1) => (2, 2),
+                (0, _) => (4, 4),
+                (-1, _) => (4, 2),
+                _ => (2, 4),
+            };
+            let held =
+                red && (ahead.0 % 8, ahead.1 % 8) == stop || list.iter().any(|o| (o.row, o.col) == ahead);
+            let v = &mut list[k];
+            if held || v.marked {
+                v.marked = held;
+                v.waiting += 1;
+            } else {
+                (v.row, v.col) = ahead;
+            }
+        }
+        self.0.set_vehicles(&list).expect("nobody moves onto another");
+        outcome
+    }
+
+    fn observation_key(&self, agent: usize) -> JunctionKey {
+        self.0.observation_key(agent)
+    }
+    fn render(&self, key: &JunctionKey, picture: &mut [f32]) {
+        self.0.render(key, picture);
+    }
+    fn neighbours(&self, agent: usize, edges: &mut Vec<Edge>) {
+        self.0.neighbours(agent, edges);
+    }
+    fn save(&self) -> Value {
+        self.0.save()
+    }
+    fn load(&mut self, state: &Value) -> Result<()> {
+        self.0.load(state)
+    }
+}
+
+impl Symmetric for ListOrder {
+    fn symmetry(&self) -> &Symmetry {
+        self.0.symmetry()
+    }
+    fn turned(&self, g: usize) -> Result<ListOrder> {
+        self.0.turned(g).map(ListOrder)
+    }
+    fn turn_chance(&self, _g: usize, _chance: &()) {}
+    fn turn_action(&self, g: usize, action: usize) -> usize {
+        self.0.turn_action(g, action)
+    }
+    fn turn_agent(&self, g: usize, agent: usize) -> usize {
+        self.0.turn_agent(g, agent)
+    }
+    fn turn_key(&self, g: usize, key: &JunctionKey) -> JunctionKey {
+        self.0.turn_key(g, key)
+    }
+}
+
+#[test]
+fn a_world_that_moves_vehicles_in_list_order_is_caught() {
+    let report = audit(&ListOrder(world(2, 2)), 500, 1);
+    assert!(!report.holds);
+    assert!(report.elements[0].holds, "the identity is always a symmetry");
+    for element in &report.elements[1..] {
+        let found = element.counterexample.as_ref().expect("not a symmetry");
+        assert!(found.text.contains("leads elsewhere"), "{}", found.text);
+    }
+    // The saved state and actions show it again.
+    let found = report.elements[1].counterexample.as_ref().unwrap();
+    let mut here = ListOrder(Traffic::restore(&found.state).unwrap());
+    let mut there = here.turned(1).unwrap();
+    here.step(&found.actions, &());
+    let mut turned = vec![0; 4];
+    for (agent, &action) in found.actions.iter().enumerate() {
+        turned[here.turn_agent(1, agent)] = here.turn_action(1, action);
+    }
+    there.step(&turned, &());
+    assert_ne!(here.turned(1).unwrap().save(), there.save());
+}
