@@ -1,7 +1,13 @@
 //! The `equimarl` command: teams of agents that learn from symmetry.
 
+mod bench;
 mod check;
 mod output;
+mod play;
+mod provenance;
+mod replay;
+mod solve;
+mod world;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -19,14 +25,28 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Verb {
-    /// Check that something is as symmetric as it claims: a group, a basis of equivariant maps.
+    /// Play episodes with a controller, and sum them up.
+    Play(play::Args),
+    /// Check that something is as symmetric as it claims: a world, a group, a basis of equivariant maps.
     #[command(subcommand)]
     Check(check::Check),
+    /// Compute the best that any team could do.
+    #[command(subcommand)]
+    Solve(solve::Solve),
+    /// Replay a scripted episode, step by step.
+    Replay(replay::Args),
+    /// Measure how fast it is on this machine.
+    #[command(subcommand)]
+    Bench(bench::Bench),
 }
 
 fn main() -> ExitCode {
     let done = match Cli::parse().verb {
+        Verb::Play(args) => play::run(&args),
         Verb::Check(check) => check.run(),
+        Verb::Solve(solve) => solve.run(),
+        Verb::Replay(args) => replay::run(&args),
+        Verb::Bench(bench) => bench.run(),
     };
     match done {
         Ok(code) => code,

@@ -2,6 +2,7 @@
 
 mod basis;
 mod group;
+mod world;
 
 use anyhow::Result;
 use clap::Subcommand;
@@ -15,6 +16,11 @@ pub enum Check {
     /// total, the rank that the characters predict, the largest residual, and the largest principal angle between the
     /// spaces that the methods found.
     Basis(basis::Args),
+    /// Check that a world is symmetric: rewards, transitions, observations and the communication graph.
+    ///
+    /// Drives random rollouts, and compares every step with the turned step, in which state, actions and randomness are
+    /// turned alike. Exit code 1 if an element is not a symmetry; the first counterexample is saved to a file.
+    World(world::Args),
     /// Print a group: its multiplication table, conjugacy classes and the orders of its elements.
     Group(group::Args),
 }
@@ -23,6 +29,7 @@ impl Check {
     pub fn run(self) -> Result<ExitCode> {
         match self {
             Check::Basis(args) => basis::run(&args),
+            Check::World(args) => world::run(&args),
             Check::Group(args) => group::run(&args),
         }
     }

@@ -1,0 +1,27 @@
+//! Writes the commit into the binary, so that every result can say which code made it.
+
+use std::process::Command;
+
+fn git(args: &[&str]) -> Option<String> {
+    let output = Command::new("git").args(args).output().ok()?;
+    let text = String::from_utf8(output.stdout).ok()?;
+    output.status.success().then(|| text.trim().to_string())
+}
+
+fn main() {
+    let commit = git(&["rev-parse", "--short=12", "HEAD"]).unwrap_or_else(|| "unknown".into());
+    // A change that is not committed makes other numbers than the commit would.
+    let changed = git(&["status", "--porcelain", "--untracked-files=no"]).is_some_and(|s| !s.is_empty());
+    println!("cargo::rustc-env=EQUIMARL_COMMIT={commit}{}", if changed { "-changed" } else { "" });
+    println!("cargo::rerun-if-changed=build.rs");
+    println!("cargo::rerun-if-changed=src");
+    if let Some(folder) = git(&["rev-parse", "--absolute-git-dir"]) {
+        // HEAD changes on checkout, the log of HEAD on every commit.
+        for file in ["HEAD", "logs/HEAD"] {
+            let path = format!("{folder}/{file}");
+            if std::path::Path::new(&path).exists() {
+                println!("cargo::rerun-if-changed={path}");
+            }
+        }
+    }
+}

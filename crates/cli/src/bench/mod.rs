@@ -1,0 +1,69 @@
+//! `equimarl bench`: how fast it is, on this machine, now.
+
+mod worlds;
+
+use crate::output::{print, print_json, table};
+use crate::provenance;
+use anyhow::Result;
+use clap::{Args as ClapArgs, Subcommand};
+use serde_json::json;
+use std::process::ExitCode;
+
+#[derive(Subcommand)]
+pub enum Bench {
+    /// Steps per second of the worlds on one core, with pictures painted and with keys only.
+    Worlds(Args),
+}
+
+#[derive(ClapArgs)]
+pub struct Args {
+    /// How long to measure each line.
+    #[arg(long, value_name = "SECONDS", default_value_t = 1.0)]
+    seconds: f64,
+    /// Print one JSON object.
+    #[arg(long)]
+    json: bool,
+}
+
+/// One measured number.
+pub struct Line {
+    name: &'static str,
+    value: f64,
+    unit: &'static str,
+    note: String,
+}
+
+impl Bench {
+    pub fn run(self) -> Result<ExitCode> {
+        let (lines, json) = match self {
+            Bench::Worlds(args) => (worlds::run(args.seconds)?, args.json),
+        };
+        let machine = provenance::machine();
+        if json {
+            let results: Vec<_> =
+                lines.iter().map(|l| json!({ "name": l.name, "value": l.value, "unit": l.unit })).collect();
+            print_json(&json!({ "results": results, "machine": machine, "commit": provenance::COMMIT }))?;
+        } else {
+            let rows: Vec<Vec<String>> = lines
+                .iter()
+                .map(|l| vec![l.name.into(), number(l.value), l.unit.into(), l.note.clone()])
+                .collect();
+            let origin =
+                format!("\ncommit {}, {}\n", provenance::COMMIT, machine["cpu"].as_str().unwrap_or(""));
+            print(&(table(&["name", "value", "unit", ""], &rows) + &origin))?;
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// Whole numbers with thousands separated, small ones with three digits.
+fn number(value: f64) -> String {
+    if value < 1000.0 {
+        return format!("{value:.3}");
+    }
+    let digits = format!("{value:.0}");
+    let first = digits.len() % 3;
+    let (head, tail) = digits.split_at(first);
+    let groups: Vec<&str> = (0..tail.len() / 3).map(|i| &tail[i * 3..i * 3 + 3]).collect();
+    [&[head][..], &groups].concat().join(",").trim_start_matches(',').into()
+}
