@@ -1,11 +1,16 @@
-//! Times of the encoder at the sizes of the paper's networks.
+//! Times of the kernels at the sizes of the paper's networks.
 //!
 //! `cargo run --release -p equimarl-kernels --example kernel_times [repetitions]`
 
 use equimarl_kernels::Level;
+use equimarl_kernels::adam::{Adam, clip_global_norm};
 use equimarl_kernels::encoder::{
-    Activations, Config, Convolution, Encoder, Gradients, Packed, Scratch, Weights, Workspace,
+    Activations, Config, Convolution, DistinctScratch, Encoder, Gradients, Packed, Scratch, Weights, Windows,
+    Workspace,
 };
+use equimarl_kernels::gather::Orbits;
+use equimarl_kernels::messages::{self, Graph, Round};
+use equimarl_kernels::{linear, softmax};
 use std::time::Instant;
 
 /// Deterministic numbers between -1 and 1.
@@ -72,29 +77,133 @@ fn case(name: &str, images: usize, config: Config, level: Level, repetitions: us
     );
 }
 
-fn main() {
-    let repetitions = std::env::args().nth(1).and_then(|text| text.parse().ok()).unwrap_or(51);
-    let config = |channels, side, first, second| Config {
+/// Traffic C4 where only every `share`-th window is new: what repeated windows are worth.
+fn distinct(share: u64, repetitions: usize) {
+    let config = paper(3, 35, 32, 64);
+    let encoder = Encoder::new(config).expect("the paper's sizes are valid");
+    let [n1, m1, n2, m2] = encoder.weight_lens();
+    let (w1, b1, w2, b2) = (noise(n1, 1), noise(m1, 2), noise(n2, 3), noise(m2, 4));
+    let mut packed = Packed::default();
+    let weights = Weights { w1: &w1, b1: &b1, w2: &w2, b2: &b2 };
+    encoder.pack(weights, &mut packed).expect("lengths fit");
+    // Constant pictures: all windows are equal, so any keys keep the promise.
+    let pictures = vec![0.5; 80 * encoder.picture_len()];
+    let keys: Vec<u64> = (0..80 * 121).map(|i| i / share).collect();
+    let (mut windows, mut scratch) = (Windows::default(), DistinctScratch::default());
+    let (mut saved, mut features) = (Activations::default(), vec![0.0; 80 * 64]);
+    let fill = median(repetitions, || windows.fill(&keys));
+    let forward = median(repetitions, || {
+        encoder
+            .forward_distinct(&packed, &pictures, &windows, &mut scratch, &mut saved, &mut features)
+            .expect("lengths fit");
+    });
+    println!(
+        "traffic C4, {:4} of {} windows distinct: classes {:.1} us, forward {forward:.3} ms",
+        windows.distinct(),
+        windows.len(),
+        fill * 1e3,
+    );
+}
+
+/// The small kernels at the sizes of the equivariant wildlife network, in microseconds.
+fn small(agents: usize, repetitions: usize) {
+    let round = Round::new(64, 2, 64).expect("valid sizes");
+    let offsets = (0..=agents as u32).map(|i| 2 * i).collect();
+    let next = |i: u32| [(i + 1) % agents as u32, (i + 2) % agents as u32];
+    let graph = Graph::new(offsets, (0..agents as u32).flat_map(next).collect()).expect("a ring");
+    let (w, b) = (noise(64 * round.inputs(), 1), noise(64, 2));
+    let (edges, features, dout) = (noise(agents * 4, 3), noise(agents * 64, 4), noise(agents * 64, 5));
+    let (mut packed, mut saved) = (linear::Packed::default(), messages::Activations::default());
+    let (mut workspace, mut out) = (messages::Workspace::default(), vec![0.0; agents * 64]);
+    let forward = median(repetitions, || {
+        round.pack(&w, &b, &mut packed).expect("lengths fit");
+        round.forward(&graph, &edges, &features, &packed, &mut saved, &mut out).expect("lengths fit");
+    });
+    let (mut df, mut dw, mut db) = (vec![0.0; agents * 64], vec![0.0; w.len()], vec![0.0; 64]);
+    let backward = median(repetitions, || {
+        let into = messages::Gradients { features: &mut df, w: &mut dw, b: &mut db };
+        round.backward(&graph, &saved, &w, &dout, &mut workspace, into).expect("lengths fit");
+    });
+    // The second filter of a C4 network: orbits of four entries.
+    let orbits = Orbits::new(12_800, (0..51_200).map(|i| i * 7919 % 12_800).collect(), vec![1.0; 51_200])
+        .expect("indices are in range");
+    let (c, mut entries, mut dc) = (noise(12_800, 6), vec![0.0; 51_200], vec![0.0; 12_800]);
+    let gather = median(repetitions, || orbits.gather(&c, &mut entries).expect("lengths fit"));
+    let scatter = median(repetitions, || orbits.scatter(&entries, &mut dc).expect("lengths fit"));
+    let (mut p, mut m, mut v) = (noise(26_000, 7), vec![0.0; 26_000], vec![0.0; 26_000]);
+    let mut g = noise(26_000, 8);
+    let adam = median(repetitions, || {
+        clip_global_norm(&mut [&mut g], 1.0);
+        Adam::default().step(10, 1e-3, &g, &mut p, &mut m, &mut v).expect("lengths fit");
+    });
+    println!(
+        "round of {agents} agents {:.1} us forward {:.1} us backward; orbits {:.1} us gather {:.1} us scatter; clip and Adam {:.1} us",
+        forward * 1e3,
+        backward * 1e3,
+        gather * 1e3,
+        scatter * 1e3,
+        adam * 1e3,
+    );
+}
+
+/// One decision of one wildlife agent: encode, two rounds with two neighbours, policy.
+fn decision(repetitions: usize) {
+    let encoder = Encoder::new(paper(1, 21, 32, 64)).expect("the paper's sizes are valid");
+    let [n1, m1, n2, m2] = encoder.weight_lens();
+    let (w1, b1, w2, b2) = (noise(n1, 1), noise(m1, 2), noise(n2, 3), noise(m2, 4));
+    let weights = Weights { w1: &w1, b1: &b1, w2: &w2, b2: &b2 };
+    let (mut packed, mut scratch) = (Packed::default(), Scratch::default());
+    encoder.pack(weights, &mut packed).expect("lengths fit");
+    let (round, head) = (Round::new(64, 2, 64).expect("valid"), linear::Linear::new(64, 5).expect("valid"));
+    let (mut mix, mut policy) = (linear::Packed::default(), linear::Packed::default());
+    round.pack(&noise(64 * 130, 5), &noise(64, 6), &mut mix).expect("lengths fit");
+    head.pack(&noise(320, 7), &noise(5, 8), &mut policy).expect("lengths fit");
+    let (picture, edges, received) = (noise(441, 9), noise(4, 10), noise(128, 11));
+    let (mut own, mut next, mut input) = (vec![0.0; 64], vec![0.0; 64], Vec::new());
+    let (mut logits, mut log_probabilities) = ([0.0; 5], [0.0; 5]);
+    let time = median(repetitions, || {
+        encoder.encode(&packed, &picture, &mut scratch, &mut own).expect("lengths fit");
+        for _ in 0..2 {
+            round.one(&own, &edges, &received, &mix, &mut input, &mut next).expect("lengths fit");
+            std::mem::swap(&mut own, &mut next);
+        }
+        head.forward(&policy, &own, false, &mut logits).expect("lengths fit");
+        softmax::log_softmax(&logits, 5, &mut log_probabilities).expect("lengths fit");
+    });
+    println!("one wildlife decision: {:.1} us", time * 1e3);
+}
+
+fn paper(channels: usize, side: usize, first: usize, second: usize) -> Config {
+    Config {
         channels,
         height: side,
         width: side,
         first: Convolution { channels: first, kernel: 7, stride: 2 },
         second: Convolution { channels: second, kernel: 5, stride: 1 },
-    };
+    }
+}
+
+fn main() {
+    let repetitions = std::env::args().nth(1).and_then(|text| text.parse().ok()).unwrap_or(51);
     let cases = [
-        ("wildlife plain", 60, config(1, 21, 16, 32)),
-        ("wildlife C4", 60, config(1, 21, 32, 64)),
-        ("wildlife C4 orbits", 12, config(1, 21, 32, 64)),
-        ("wildlife D4", 60, config(1, 21, 40, 88)),
-        ("wildlife C2", 60, config(1, 21, 22, 44)),
-        ("traffic plain", 80, config(3, 35, 16, 32)),
-        ("traffic C4", 80, config(3, 35, 32, 64)),
-        ("central traffic C4", 20, config(3, 75, 32, 64)),
+        ("wildlife plain", 60, paper(1, 21, 16, 32)),
+        ("wildlife C4", 60, paper(1, 21, 32, 64)),
+        ("wildlife C4 orbits", 12, paper(1, 21, 32, 64)),
+        ("wildlife D4", 60, paper(1, 21, 40, 88)),
+        ("wildlife C2", 60, paper(1, 21, 22, 44)),
+        ("traffic plain", 80, paper(3, 35, 16, 32)),
+        ("traffic C4", 80, paper(3, 35, 32, 64)),
+        ("central traffic C4", 20, paper(3, 75, 32, 64)),
     ];
     for threads in [1, 2] {
         println!("{threads} thread(s)");
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a small pool starts");
         pool.install(|| {
+            small(60, repetitions);
+            decision(repetitions);
+            for share in [1, 2, 4] {
+                distinct(share, repetitions);
+            }
             for level in Level::available().into_iter().rev() {
                 // The portable path is for correctness; its times on two threads say nothing new.
                 if threads > 1 && level != Level::best() {

@@ -22,6 +22,13 @@ pub struct Activations {
 }
 
 impl Activations {
+    /// Makes room for a batch whose hidden pictures have `hidden` elements.
+    pub(super) fn resize(&mut self, config: Config, images: usize, hidden: usize) {
+        self.hidden.resize(images * hidden, 0.0);
+        self.at.resize(images * config.second.channels, NOWHERE);
+        self.config = Some(config);
+    }
+
     /// Images of the forward pass that filled this.
     pub fn images(&self) -> usize {
         self.config.map_or(0, |config| self.at.len() / config.second.channels)
@@ -59,9 +66,7 @@ impl Encoder {
         let count = self.features();
         length("features", features.len(), images * count)?;
         let hidden = self.shape.hidden();
-        saved.hidden.resize(images * hidden, 0.0);
-        saved.at.resize(images * count, NOWHERE);
-        saved.config = Some(self.shape.config);
+        saved.resize(self.shape.config, images, hidden);
         let work = |picture: &[f32], hidden: &mut [f32], at: &mut [u32], features: &mut [f32]| {
             self.image(packed, picture, hidden, at, features);
         };
@@ -111,14 +116,7 @@ impl Encoder {
         at: &mut [u32],
         features: &mut [f32],
     ) {
-        self.level.run(Dot {
-            x: picture,
-            rows: &self.shape.first.pixels,
-            runs: &self.shape.first.runs,
-            run: self.shape.first.run,
-            panels: &packed.first,
-            sink: Store { out: hidden, columns: self.shape.config.first.channels, relu: true },
-        });
+        self.hidden(packed, picture, hidden);
         self.level.run(Dot {
             x: hidden,
             rows: &self.shape.second.pixels,
@@ -126,6 +124,18 @@ impl Encoder {
             run: self.shape.second.run,
             panels: &packed.second,
             sink: Pool::new(features, at),
+        });
+    }
+
+    /// The first convolution of one image.
+    pub(super) fn hidden(&self, packed: &Packed, picture: &[f32], hidden: &mut [f32]) {
+        self.level.run(Dot {
+            x: picture,
+            rows: &self.shape.first.pixels,
+            runs: &self.shape.first.runs,
+            run: self.shape.first.run,
+            panels: &packed.first,
+            sink: Store { out: hidden, columns: self.shape.config.first.channels, relu: true },
         });
     }
 }

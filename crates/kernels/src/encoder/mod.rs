@@ -34,12 +34,14 @@
 //! ```
 
 mod backward;
+mod distinct;
 mod forward;
 mod shape;
 #[cfg(test)]
 mod tests;
 
 pub use backward::{Gradients, Workspace};
+pub use distinct::{DistinctScratch, Windows};
 pub use forward::{Activations, Scratch};
 pub use shape::{Config, Convolution};
 
