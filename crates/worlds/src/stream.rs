@@ -56,12 +56,7 @@ impl Stream {
         key[8..16].copy_from_slice(&index.to_le_bytes());
         key[16] = purpose as u8;
         key[24..].copy_from_slice(b"equimarl");
-        Stream {
-            seed,
-            purpose,
-            index,
-            rng: ChaCha8Rng::from_seed(key),
-        }
+        Stream { seed, purpose, index, rng: ChaCha8Rng::from_seed(key) }
     }
 
     /// 32 random bits: one word of the stream.
@@ -108,10 +103,7 @@ impl Stream {
     pub fn load(state: &StreamState) -> crate::Result<Stream> {
         let mut stream = Stream::new(state.seed, state.purpose, state.index);
         let position = state.position.parse().map_err(|_| {
-            crate::Error::BadState(format!(
-                "`{}` is not a position in a random stream",
-                state.position
-            ))
+            crate::Error::BadState(format!("`{}` is not a position in a random stream", state.position))
         })?;
         stream.rng.set_word_pos(position);
         Ok(stream)
@@ -152,10 +144,7 @@ mod tests {
             counts[stream.below(5) as usize] += 1;
         }
         // Five standard deviations of a binomial with n = 50,000 and p = 1/5.
-        assert!(
-            counts.iter().all(|c| c.abs_diff(10_000) < 450),
-            "{counts:?}"
-        );
+        assert!(counts.iter().all(|c| c.abs_diff(10_000) < 450), "{counts:?}");
         let mean = (0..10_000).map(|_| stream.normal()).sum::<f64>() / 10_000.0;
         assert!(mean.abs() < 0.05, "{mean}");
     }

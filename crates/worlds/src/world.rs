@@ -152,10 +152,7 @@ pub struct Symmetry {
 impl Symmetry {
     /// The plane symmetry `group`: C1, C2, C4, D1, D2 or D4.
     pub fn new(group: &Group) -> Result<Symmetry> {
-        Ok(Symmetry {
-            plane: Plane::new(group)?,
-            group: group.clone(),
-        })
+        Ok(Symmetry { plane: Plane::new(group)?, group: group.clone() })
     }
 
     /// The plane symmetry with this name, for example `D4`.
