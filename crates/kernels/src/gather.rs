@@ -8,6 +8,9 @@
 
 use crate::error::{Error, Result, length, positive, rows};
 
+#[cfg(test)]
+mod tests;
+
 /// The index of an entry that is zero for every choice of coefficients.
 pub const NONE: u32 = u32::MAX;
 
@@ -32,6 +35,8 @@ pub struct Orbits {
     /// than adding into memory entry by entry.
     starts: Vec<u32>,
     entries: Vec<u32>,
+    /// The scales in the order of `entries`.
+    scales: Vec<f32>,
 }
 
 impl Orbits {
@@ -63,7 +68,8 @@ impl Orbits {
                 *place += 1;
             }
         }
-        Ok(Self { index, scale, starts, entries })
+        let scales = entries.iter().map(|&e| scale[e as usize]).collect();
+        Ok(Self { index, scale, starts, entries, scales })
     }
 
     /// Number of coefficients.
@@ -98,8 +104,9 @@ impl Orbits {
         length("dentries", dentries.len(), self.entries())?;
         length("dcoefficients", dcoefficients.len(), self.coefficients())?;
         for (out, range) in dcoefficients.iter_mut().zip(self.starts.windows(2)) {
-            let entries = &self.entries[range[0] as usize..range[1] as usize];
-            *out = entries.iter().fold(0.0, |sum, &e| sum + dentries[e as usize] * self.scale[e as usize]);
+            let range = range[0] as usize..range[1] as usize;
+            let terms = self.entries[range.clone()].iter().zip(&self.scales[range]);
+            *out = terms.fold(0.0, |sum, (&e, scale)| sum + dentries[e as usize] * scale);
         }
         Ok(())
     }
@@ -264,93 +271,4 @@ pub fn scatter_rows_permuted(
         }
     }
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::testing::Noise;
-    use proptest::prelude::*;
-
-    fn dot(a: &[f32], b: &[f32]) -> f64 {
-        let products = a.iter().zip(b).map(|(a, b)| f64::from(*a) * f64::from(*b));
-        products.sum()
-    }
-
-    proptest! {
-        #[test]
-        fn orbits_gather_by_index_and_scatter_as_its_adjoint(
-            coefficients in 1usize..20, entries in 0usize..100, seed: u64,
-        ) {
-            let mut noise = Noise::new(seed);
-            let index: Vec<u32> = (0..entries)
-                .map(|_| match noise.below(coefficients + 1) {
-                    i if i == coefficients => NONE,
-                    i => i as u32,
-                })
-                .collect();
-            let scale = noise.whole(entries, 3);
-            let orbits = Orbits::new(coefficients, index.clone(), scale.clone()).unwrap();
-            let (c, dw) = (noise.whole(coefficients, 9), noise.whole(entries, 9));
-            let (mut w, mut dc) = (vec![9.0; entries], vec![9.0; coefficients]);
-            orbits.gather(&c, &mut w).unwrap();
-            orbits.scatter(&dw, &mut dc).unwrap();
-            for e in 0..entries {
-                let expected = if index[e] == NONE { 0.0 } else { c[index[e] as usize] * scale[e] };
-                prop_assert_eq!(w[e], expected);
-            }
-            prop_assert_eq!(dot(&w, &dw), dot(&c, &dc));
-        }
-
-        #[test]
-        fn rows_scatter_as_the_adjoint_of_the_gather(
-            distinct in 1usize..6, count in 0usize..12, channels in 1usize..4, order in 1usize..6, seed: u64,
-        ) {
-            let mut noise = Noise::new(seed);
-            // Row g of the table turns by g: a cyclic group's regular representation.
-            let table = (0..order * order).map(|i| ((i / order + i % order) % order) as u32);
-            let perms = Permutations::new(order, table.collect()).unwrap();
-            let width = channels * order;
-            let ids: Vec<u32> = (0..count).map(|_| noise.below(distinct) as u32).collect();
-            let turns: Vec<u32> = (0..count).map(|_| noise.below(order) as u32).collect();
-            let (f, dout) = (noise.whole(distinct * width, 9), noise.whole(count * width, 9));
-            let (mut out, mut df) = (vec![9.0; count * width], vec![9.0; distinct * width]);
-            gather_rows_permuted(&f, width, &perms, &ids, &turns, &mut out).unwrap();
-            scatter_rows_permuted(&dout, width, &perms, &ids, &turns, &mut df).unwrap();
-            for (at, &x) in out.iter().enumerate() {
-                let (r, c, h) = (at / width, at % width / order, at % order);
-                let from = (h + turns[r] as usize) % order;
-                prop_assert_eq!(x, f[ids[r] as usize * width + c * order + from]);
-            }
-            prop_assert_eq!(dot(&out, &dout), dot(&f, &df));
-            gather_rows(&f, width, &ids, &mut out).unwrap();
-            scatter_rows(&dout, width, &ids, &mut df).unwrap();
-            for (at, &x) in out.iter().enumerate() {
-                prop_assert_eq!(x, f[ids[at / width] as usize * width + at % width]);
-            }
-            prop_assert_eq!(dot(&out, &dout), dot(&f, &df));
-        }
-    }
-
-    #[test]
-    fn wrong_sizes_and_indices_are_errors() {
-        assert!(Orbits::new(1, vec![1], vec![1.0]).is_err());
-        assert!(Orbits::new(1, vec![0], vec![]).is_err());
-        let orbits = Orbits::new(1, vec![0, NONE], vec![1.0, 1.0]).unwrap();
-        assert!(orbits.gather(&[1.0], &mut [0.0]).is_err());
-        assert!(orbits.scatter(&[1.0; 2], &mut [0.0; 2]).is_err());
-        assert!(Permutations::new(2, vec![0, 0]).is_err());
-        assert!(Permutations::new(2, vec![0, 2]).is_err());
-        assert!(Permutations::new(2, vec![0, 1, 1]).is_err());
-        assert!(Permutations::new(0, vec![]).is_err());
-        assert!(gather_rows(&[0.0; 4], 2, &[2], &mut [0.0; 2]).is_err());
-        assert!(gather_rows(&[0.0; 4], 0, &[], &mut []).is_err());
-        assert!(scatter_rows(&[0.0; 4], 2, &[0], &mut [0.0; 2]).is_err());
-        let perms = Permutations::new(2, vec![0, 1]).unwrap();
-        let mut out = [0.0; 2];
-        let beyond = gather_rows_permuted(&[0.0; 2], 2, &perms, &[0], &[1], &mut out);
-        assert!(beyond.is_err());
-        let odd = gather_rows_permuted(&[0.0; 3], 3, &perms, &[0], &[0], &mut [0.0; 3]);
-        assert!(odd.is_err());
-    }
 }

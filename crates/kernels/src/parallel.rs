@@ -7,6 +7,23 @@ pub(crate) fn alone() -> bool {
     rayon::current_num_threads() == 1
 }
 
+/// Multiply-adds below which a dense layer stays on one thread: waking another takes as long as the work.
+const WORTH: usize = 2_000_000;
+
+/// As [`chunks`], on one thread if all the work is only so many multiply-adds.
+pub(crate) fn chunks_if_worth<T: Send>(
+    multiply_adds: usize,
+    data: &mut [T],
+    size: usize,
+    work: impl Fn(usize, &mut [T]) + Sync + Send,
+) {
+    if multiply_adds < WORTH {
+        data.chunks_mut(size).enumerate().for_each(|(i, chunk)| work(i, chunk));
+    } else {
+        chunks(data, size, work);
+    }
+}
+
 /// `work(index, chunk)` for every chunk of `size` elements. Sizes must not depend on the number of threads; then neither
 /// do results.
 pub(crate) fn chunks<T: Send>(data: &mut [T], size: usize, work: impl Fn(usize, &mut [T]) + Sync + Send) {

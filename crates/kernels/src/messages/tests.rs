@@ -173,7 +173,7 @@ fn the_oracles_gradient_is_a_finite_difference() {
 
 #[test]
 fn same_bits_on_any_number_of_threads_and_vector_width() {
-    let case = case(13, 150, (64, 2, 64), false);
+    let case = case(13, 350, (64, 2, 64), false);
     let one = on_threads(1, || run(&case, Level::best()));
     assert_eq!(one, on_threads(2, || run(&case, Level::best())));
     for &level in &Level::available()[1..] {
