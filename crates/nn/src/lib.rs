@@ -1,1 +1,11 @@
 //! Equivariant layers and networks.
+mod batch;
+mod error;
+mod layers;
+mod network;
+mod ops;
+pub use batch::{Batch, BatchBuilder, Sharing};
+pub use error::{Error, Result};
+pub use layers::*;
+pub use network::{DenseModel, DenseTensor, Kind, Network, NetworkConfig, Output, Setting, Widths};
+pub use ops::Realisation;

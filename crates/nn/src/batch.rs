@@ -1,0 +1,182 @@
+//! What a network looks at: the observations and communication graphs of many states at once.
+//!
+//! Each distinct picture is there once. For an equivariant encoder, enc(g x) = L_g enc(x), so turned copies of a picture
+//! need no encoding either: a row names its picture and the element that turns it. The representative of an orbit is
+//! its smallest key, so a row's result does not depend on which other rows are in the batch.
+
+use crate::error::{Error, Result};
+use equimarl_group::{Element, Group};
+use equimarl_kernels::messages::Graph;
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::sync::Arc;
+
+/// States with any numbers of agents and any graphs. Agents of all states stand one after the other.
+#[derive(Clone, Debug)]
+pub struct Batch {
+    /// Distinct pictures, channel-major, one after the other.
+    pub pictures: Arc<[f32]>,
+    /// The picture of each row; a row is an agent, or a whole state for a central network.
+    pub ids: Arc<[u32]>,
+    /// The group element that turns the picture into what the row sees.
+    pub elements: Arc<[u32]>,
+    /// Who hears whom, over the agents of all states.
+    pub graph: Arc<Graph>,
+    /// One edge vector per edge of the graph, in its order.
+    pub edges: Arc<[f32]>,
+    /// The agents of state s are `starts[s]..starts[s + 1]`.
+    pub starts: Arc<[u32]>,
+}
+
+impl Batch {
+    /// The number of states.
+    pub fn states(&self) -> usize {
+        self.starts.len() - 1
+    }
+
+    /// The number of agents in all states.
+    pub fn agents(&self) -> usize {
+        self.graph.agents()
+    }
+}
+
+/// How observation keys are made the same: which are told apart, and which are turned copies of each other.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Sharing {
+    /// Every row has its own picture, even if another row sees the same.
+    None,
+    /// Equal pictures are encoded once.
+    Distinct,
+    /// Pictures that are equal up to a group element are encoded once.
+    Orbits(Group),
+}
+
+/// Collects states into a [`Batch`].
+///
+/// ```
+/// use equimarl_nn::{BatchBuilder, Sharing};
+/// let mut builder = BatchBuilder::new(Sharing::Distinct);
+/// for key in [7, 7, 3] {
+///     builder.agent(key, |_, key| *key); // no turns with `Distinct`
+/// }
+/// builder.edge(0, 1, [1.0, 0.0]); // agent 0 hears agent 1
+/// builder.end_state();
+/// let batch = builder.finish(4, |key, picture| picture.fill(*key as f32))?;
+/// assert_eq!((batch.states(), batch.agents()), (1, 3));
+/// assert_eq!(batch.pictures.len(), 2 * 4);
+/// # Ok::<(), equimarl_nn::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct BatchBuilder<K> {
+    sharing: Sharing,
+    known: HashMap<K, u32>,
+    keys: Vec<K>,
+    ids: Vec<u32>,
+    elements: Vec<u32>,
+    /// (agent, neighbour) in the whole batch, with its vector.
+    edges: Vec<(u32, u32, [f32; 2])>,
+    starts: Vec<u32>,
+    agents: u32,
+}
+
+impl<K: Clone + Ord + Hash> BatchBuilder<K> {
+    /// An empty batch.
+    pub fn new(sharing: Sharing) -> Self {
+        BatchBuilder {
+            sharing,
+            known: HashMap::new(),
+            keys: vec![],
+            ids: vec![],
+            elements: vec![],
+            edges: vec![],
+            starts: vec![0],
+            agents: 0,
+        }
+    }
+
+    /// The next agent of the current state sees `key`; `turn(g, key)` is the key of the picture turned by g.
+    pub fn agent(&mut self, key: K, turn: impl Fn(Element, &K) -> K) {
+        self.row(key, turn);
+        self.agents += 1;
+    }
+
+    /// For central networks: the current state as a whole looks like `key`. Agents are only counted, by
+    /// [`BatchBuilder::blind_agents`].
+    pub fn state(&mut self, key: K, turn: impl Fn(Element, &K) -> K) {
+        self.row(key, turn);
+    }
+
+    /// Agents of the current state that a central network decides for.
+    pub fn blind_agents(&mut self, count: usize) {
+        self.agents += count as u32;
+    }
+
+    fn row(&mut self, key: K, turn: impl Fn(Element, &K) -> K) {
+        let (key, element) = match &self.sharing {
+            // key = g smallest: look for the h with the smallest h key, then g = h^-1.
+            Sharing::Orbits(group) => {
+                let turned = group.elements().map(|h| (turn(h, &key), h));
+                let (smallest, h) = turned.min_by(|a, b| a.0.cmp(&b.0)).unwrap_or((key, 0));
+                (smallest, group.inverse(h))
+            }
+            _ => (key, 0),
+        };
+        let next = self.keys.len() as u32;
+        let id = match self.sharing {
+            Sharing::None => next,
+            _ => *self.known.entry(key.clone()).or_insert(next),
+        };
+        if id == next {
+            self.keys.push(key);
+        }
+        self.ids.push(id);
+        self.elements.push(element as u32);
+    }
+
+    /// Agent `agent` of the current state hears agent `from`; `vector` is its edge vector.
+    pub fn edge(&mut self, agent: usize, from: usize, vector: [f32; 2]) {
+        let first = self.starts[self.starts.len() - 1];
+        self.edges.push((first + agent as u32, first + from as u32, vector));
+    }
+
+    /// The current state is complete.
+    pub fn end_state(&mut self) {
+        self.starts.push(self.agents);
+    }
+
+    /// Paints the distinct pictures, of `pixels` numbers each, and closes the batch.
+    ///
+    /// # Errors
+    /// If an edge names an agent that does not exist, or agents were added after the last state ended.
+    pub fn finish(self, pixels: usize, mut render: impl FnMut(&K, &mut [f32])) -> Result<Batch> {
+        if self.starts.last() != Some(&self.agents) {
+            return Err(Error::BadBatch("agents were added after the last state ended".into()));
+        }
+        let mut pictures = vec![0.0; self.keys.len() * pixels];
+        for (key, picture) in self.keys.iter().zip(pictures.chunks_exact_mut(pixels.max(1))) {
+            render(key, picture);
+        }
+        // By agent, neighbours in the order they were named.
+        let mut edges = self.edges;
+        edges.sort_by_key(|e| e.0);
+        let mut offsets = vec![0u32; self.agents as usize + 1];
+        for &(agent, ..) in &edges {
+            let Some(slot) = offsets.get_mut(agent as usize + 1) else {
+                return Err(Error::BadBatch(format!("an edge names agent {agent} of {}", self.agents)));
+            };
+            *slot += 1;
+        }
+        for a in 0..self.agents as usize {
+            offsets[a + 1] += offsets[a];
+        }
+        let graph = Graph::new(offsets, edges.iter().map(|e| e.1).collect())?;
+        Ok(Batch {
+            pictures: pictures.into(),
+            ids: self.ids.into(),
+            elements: self.elements.into(),
+            graph: Arc::new(graph),
+            edges: edges.iter().flat_map(|e| e.2).collect(),
+            starts: self.starts.into(),
+        })
+    }
+}
