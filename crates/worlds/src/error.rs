@@ -15,4 +15,15 @@ pub enum Error {
     /// A group, or a group element, that does not act on this world.
     #[error(transparent)]
     Group(#[from] equimarl_group::Error),
+    /// A picture that cannot be drawn.
+    #[error("cannot draw this: {0}")]
+    Draw(String),
+    /// A file that cannot be written.
+    #[error("cannot write {}: {source}", path.display())]
+    Write {
+        /// The file.
+        path: std::path::PathBuf,
+        /// Why not.
+        source: std::io::Error,
+    },
 }

@@ -5,6 +5,7 @@ mod batch;
 mod controller;
 mod episode;
 mod error;
+pub mod look;
 mod replay;
 mod stream;
 pub mod traffic;
