@@ -21,7 +21,7 @@ use std::sync::Arc;
 
 /// Filter sizes and strides of the paper's encoders.
 const KERNELS: [usize; 2] = [7, 5];
-const STRIDES: [usize; 2] = [2, 1];
+pub(crate) const STRIDES: [usize; 2] = [2, 1];
 /// The standard deviation of the policy's initial weights: every action is about as likely at first.
 const POLICY_DEVIATION: f64 = 0.01;
 
@@ -117,11 +117,7 @@ impl Network {
                 setting.agents, setting.world
             )));
         }
-        let turns = group.elements().flat_map(|g| {
-            let back = group.inverse(g);
-            group.elements().map(|h| group.mul(back, h) as u32).collect::<Vec<_>>()
-        });
-        let turns = Arc::new(Permutations::new(group.order(), turns.collect())?);
+        let turns = Arc::new(turns(&group)?);
         let facts = Arc::new(Facts { config: config.clone(), group: group.clone(), actions, turns });
         Ok(Network { encoder, rounds, hidden, policy, value, facts })
     }
@@ -183,14 +179,6 @@ impl Network {
     /// The best way to share pictures in batches for this network.
     pub fn sharing(&self) -> Sharing {
         if self.group().order() > 1 { Sharing::Orbits(self.group().clone()) } else { Sharing::Distinct }
-    }
-
-    pub(crate) fn encoder(&self) -> &Encoder {
-        &self.encoder
-    }
-
-    pub(crate) fn rounds(&self) -> &[MessageRound] {
-        &self.rounds
     }
 
     /// The layers with their names, in the order of the network.
@@ -269,6 +257,15 @@ impl Network {
         }
         all
     }
+}
+
+/// How each element moves the |G| channels of a regular block: (L_g f)\[h\] = f\[g^-1 h\].
+pub(crate) fn turns(group: &Group) -> Result<Permutations> {
+    let row = |g| {
+        let back = group.inverse(g);
+        group.elements().map(move |h| group.mul(back, h) as u32)
+    };
+    Ok(Permutations::new(group.order(), group.elements().flat_map(row).collect())?)
 }
 
 /// How edge vectors turn: the plane itself.
