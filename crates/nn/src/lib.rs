@@ -10,4 +10,4 @@ pub use error::{Error, Result};
 pub use layers::*;
 pub use network::{DenseModel, DenseTensor, Kind, Network, NetworkConfig, Output, Setting, Widths};
 pub use ops::Realisation;
-pub use policy::{Decision, Judgement, Policy, Scratch};
+pub use policy::{Decision, Features, Judgement, Policy, Scratch};

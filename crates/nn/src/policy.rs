@@ -74,6 +74,17 @@ pub struct Judgement {
     pub values: Vec<f32>,
 }
 
+/// The features of all rows after a layer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Features {
+    /// The layer.
+    pub name: String,
+    /// Numbers per row.
+    pub width: usize,
+    /// One row per agent, or per state for a central network.
+    pub rows: Vec<f32>,
+}
+
 impl Policy {
     /// Packs realised weights for running.
     ///
@@ -228,6 +239,22 @@ impl Policy {
     /// # Errors
     /// If the batch was made for another world.
     pub fn forward(&self, batch: &Batch) -> Result<Judgement> {
+        self.run(batch, |_, _, _| {})
+    }
+
+    /// As [`Policy::forward`], with the features after every layer that has some.
+    ///
+    /// # Errors
+    /// As [`Policy::forward`].
+    pub fn explain(&self, batch: &Batch) -> Result<(Judgement, Vec<Features>)> {
+        let mut layers = vec![];
+        let said = self.run(batch, |name, width, rows| {
+            layers.push(Features { name: name.into(), width, rows: rows.to_vec() });
+        })?;
+        Ok((said, layers))
+    }
+
+    fn run(&self, batch: &Batch, mut visit: impl FnMut(&str, usize, &[f32])) -> Result<Judgement> {
         let images = batch.pictures.len() / self.encoder.0.picture_len();
         let mut encoded = vec![0.0; images * self.encoder.0.features()];
         let mut saved = encoder::Activations::default();
@@ -239,16 +266,19 @@ impl Policy {
             turns: turned.then(|| (batch.elements.clone(), self.turns.clone())),
         };
         let mut features = spread.gather(&encoded);
+        visit("encoder", spread.width, &features);
         let mut saved = messages::Activations::default();
-        for (round, packed) in &self.rounds {
+        for (l, (round, packed)) in self.rounds.iter().enumerate() {
             let mut out = vec![0.0; batch.agents() * round.outputs()];
             round.forward(&batch.graph, &batch.edges, &features, packed, &mut saved, &mut out)?;
             features = out;
+            visit(&format!("round{}", l + 1), round.outputs(), &features);
         }
-        for (layer, packed) in &self.hidden {
+        for (l, (layer, packed)) in self.hidden.iter().enumerate() {
             let mut out = vec![0.0; batch.ids.len() * layer.outputs()];
             layer.forward(packed, &features, true, &mut out)?;
             features = out;
+            visit(&format!("hidden{}", l + 1), layer.outputs(), &features);
         }
         let rows = batch.ids.len();
         let mut logits = vec![0.0; batch.agents() * self.actions];

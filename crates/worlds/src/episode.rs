@@ -6,6 +6,7 @@ use crate::stream::{Purpose, Stream};
 use crate::world::{End, Outcome, World};
 use serde::Serialize;
 use std::collections::BTreeMap;
+use std::convert::Infallible;
 
 /// A mean and its standard error.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -93,6 +94,35 @@ pub fn episode<W: World>(
     seed: u64,
     index: u64,
 ) -> Episode {
+    let played = watched_episode(world, controller, measures, seed, index, |_| Ok::<(), Infallible>(()));
+    played.unwrap_or_else(|never| match never {})
+}
+
+/// What a spectator sees: the start, then the state after every step.
+#[derive(Clone, Copy, Debug)]
+pub struct Moment<'a, W> {
+    /// The state.
+    pub world: &'a W,
+    /// The actions that led to it; none at the start.
+    pub actions: &'a [usize],
+    /// Steps so far.
+    pub step: usize,
+    /// The sum of rewards so far.
+    pub total: f64,
+}
+
+/// As [`episode`], with somebody watching, who may stop it with an error.
+///
+/// # Errors
+/// What `watch` says.
+pub fn watched_episode<W: World, E>(
+    world: &mut W,
+    controller: &mut dyn Controller<W>,
+    measures: &mut dyn Measures<W>,
+    seed: u64,
+    index: u64,
+    mut watch: impl FnMut(Moment<'_, W>) -> std::result::Result<(), E>,
+) -> std::result::Result<Episode, E> {
     let mut chance = Stream::new(seed, Purpose::Evaluation, index);
     let mut choice = Stream::new(seed, Purpose::EvaluationAction, index);
     world.reset(&mut chance);
@@ -100,6 +130,7 @@ pub fn episode<W: World>(
     measures.start(world);
     let mut actions = vec![0; world.agents()];
     let (mut total, mut length) = (0.0, 0);
+    watch(Moment { world, actions: &[], step: 0, total })?;
     loop {
         controller.act(world, &mut choice, &mut actions);
         let draw = world.draw(&mut chance);
@@ -107,11 +138,12 @@ pub fn episode<W: World>(
         measures.step(world, &outcome);
         total += outcome.reward;
         length += 1;
+        watch(Moment { world, actions: &actions, step: length, total })?;
         if outcome.end != End::Running {
             let mut values = Vec::with_capacity(measures.names().len());
             measures.finish(world, &mut values);
             assert_eq!(values.len(), measures.names().len(), "one value per measure");
-            return Episode { total, length, end: outcome.end, measures: values };
+            return Ok(Episode { total, length, end: outcome.end, measures: values });
         }
     }
 }

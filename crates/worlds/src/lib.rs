@@ -15,7 +15,7 @@ mod world;
 pub use audit::{AuditReport, Counterexample, ElementReport, audit};
 pub use batch::{Batch, Canvas};
 pub use controller::{Controller, Uniform};
-pub use episode::{Episode, Measures, Statistic, Summary, episode, play};
+pub use episode::{Episode, Measures, Moment, Statistic, Summary, episode, play, watched_episode};
 pub use error::{Error, Result};
 pub use replay::{Script, replay};
 pub use stream::{Purpose, Stream, StreamState};

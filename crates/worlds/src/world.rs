@@ -107,6 +107,17 @@ pub trait World: Clone + Send {
     fn repaint(&self, _old: &Self::Key, new: &Self::Key, picture: &mut [f32]) {
         self.render(new, picture);
     }
+    /// The shape of the picture of the whole state, for networks that decide for all agents at once.
+    fn team_picture_shape(&self) -> PictureShape {
+        let one = self.picture_shape();
+        PictureShape { channels: one.channels * self.agents(), ..one }
+    }
+    /// Paints the whole state over the caller's buffer: by default all agents' pictures, one after the other.
+    fn render_team(&self, picture: &mut [f32]) {
+        for (agent, part) in picture.chunks_exact_mut(self.picture_shape().len().max(1)).enumerate() {
+            self.render(&self.observation_key(agent), part);
+        }
+    }
     /// Replaces `edges` by the neighbours that agent `agent` hears, in the order of their index.
     fn neighbours(&self, agent: usize, edges: &mut Vec<Edge>);
 

@@ -248,6 +248,14 @@ impl World for Traffic {
         old.repaint(*new, picture);
     }
 
+    fn team_picture_shape(&self) -> PictureShape {
+        self.world_shape()
+    }
+
+    fn render_team(&self, picture: &mut [f32]) {
+        self.render_world(picture);
+    }
+
     fn neighbours(&self, agent: usize, edges: &mut Vec<Edge>) {
         edges.clear();
         let (row, col) = (agent / self.map.cols, agent % self.map.cols);

@@ -1,0 +1,150 @@
+//! Does a whole policy turn with its world? pi(g s)\[g i\]\[g a\] = pi(s)\[i\]\[a\] and V(g s) = V(s), measured on random states.
+//!
+//! Pictures are not shared by orbits here: sharing would make any encoder look equivariant.
+
+use crate::error::Result;
+use crate::observe::observe_for;
+use equimarl_nn::{Policy, Sharing};
+use equimarl_worlds::{End, Purpose, Stream, Symmetric};
+use serde::Serialize;
+
+/// Probabilities and values computed in f32 agree to this if the network is equivariant: some hundred thousand
+/// products of numbers near 1, rounded to 24 bits, in another order.
+pub const TOLERANCE: f64 = 1e-5;
+
+/// How far a policy is from turning with its world.
+#[derive(Clone, Debug, Serialize)]
+pub struct EquivarianceReport {
+    /// The largest difference of an action probability.
+    pub policy_error: f64,
+    /// The largest difference of the team value.
+    pub value_error: f64,
+    /// Whether both are below [`TOLERANCE`].
+    pub equivariant: bool,
+    /// The same per group element.
+    pub elements: Vec<ElementError>,
+    /// The first layer whose features do not turn, if any.
+    pub first_failing_layer: Option<String>,
+    /// How many states were compared.
+    pub states: usize,
+}
+
+/// The errors of one group element.
+#[derive(Clone, Debug, Serialize)]
+pub struct ElementError {
+    /// The element.
+    pub element: String,
+    /// The largest difference of an action probability.
+    pub policy_error: f64,
+    /// The largest difference of the team value.
+    pub value_error: f64,
+}
+
+/// Compares a policy in `states` random states with itself in the turned states, for every element of the world's
+/// group.
+///
+/// # Errors
+/// If the world does not have the symmetry, or does not fit the network.
+pub fn equivariance<W: Symmetric>(
+    policy: &Policy,
+    world: &W,
+    states: usize,
+    seed: u64,
+) -> Result<EquivarianceReport> {
+    let sample = random_states(world, states, seed);
+    let group = world.symmetry().group.clone();
+    let config = policy.config();
+    let here = observe_for(config, &Sharing::Distinct, &sample)?;
+    let (said, layers) = policy.explain(&here)?;
+    let (agents, actions) = (world.agents(), world.actions());
+    let mut report = EquivarianceReport {
+        policy_error: 0.0,
+        value_error: 0.0,
+        equivariant: true,
+        elements: vec![],
+        first_failing_layer: None,
+        states,
+    };
+    let mut failing: Option<usize> = None;
+    for g in group.elements() {
+        let turned: equimarl_worlds::Result<Vec<W>> = sample.iter().map(|s| s.turned(g)).collect();
+        let there = observe_for(config, &Sharing::Distinct, &turned?)?;
+        let (turned, turned_layers) = policy.explain(&there)?;
+        let mut error =
+            ElementError { element: group.element_name(g).into(), policy_error: 0.0, value_error: 0.0 };
+        for (state, s) in sample.iter().enumerate() {
+            for agent in 0..agents {
+                let row = |agent: usize, action: usize| ((state * agents + agent) * actions) + action;
+                for action in 0..actions {
+                    let a = said.log_probabilities[row(agent, action)].exp();
+                    let to = row(s.turn_agent(g, agent), s.turn_action(g, action));
+                    let b = turned.log_probabilities[to].exp();
+                    error.policy_error = worse(error.policy_error, a, b);
+                }
+            }
+            error.value_error = worse(error.value_error, said.values[state], turned.values[state]);
+        }
+        // A group channel h of an agent's features moves to gh of the turned agent. Features of a network under another
+        // group do not say how they turn; then only the output is judged.
+        if config.group()? == group {
+            let order = group.order();
+            let central = config.kind.is_central();
+            let rows = if central { 1 } else { agents };
+            for (index, (a, b)) in layers.iter().zip(&turned_layers).enumerate() {
+                let width = a.width;
+                let mut gap = 0.0f64;
+                for (state, s) in sample.iter().enumerate() {
+                    for agent in 0..rows {
+                        let image = if central { 0 } else { s.turn_agent(g, agent) };
+                        let (from, to) = (state * rows + agent, state * rows + image);
+                        for k in 0..width {
+                            let moved = k / order * order + group.mul(g, k % order);
+                            gap = worse(gap, a.rows[from * width + k], b.rows[to * width + moved]);
+                        }
+                    }
+                }
+                let scale = a.rows.iter().fold(1.0f32, |m, v| m.max(v.abs()));
+                if gap > TOLERANCE * f64::from(scale) && failing.is_none_or(|f| index < f) {
+                    failing = Some(index);
+                }
+            }
+        }
+        report.policy_error = report.policy_error.max(error.policy_error);
+        report.value_error = report.value_error.max(error.value_error);
+        report.elements.push(error);
+    }
+    report.equivariant = report.policy_error < TOLERANCE && report.value_error < TOLERANCE;
+    report.first_failing_layer = match failing {
+        Some(index) => Some(layers[index].name.clone()),
+        None if !report.equivariant && config.group()? == group => Some("heads".into()),
+        None => None,
+    };
+    Ok(report)
+}
+
+/// States from the middle of random episodes: after some steps of random actions.
+pub fn random_states<W: Symmetric>(world: &W, count: usize, seed: u64) -> Vec<W> {
+    (0..count as u64)
+        .map(|index| {
+            let mut stream = Stream::new(seed, Purpose::Audit, index);
+            let mut state = world.clone();
+            state.reset(&mut stream);
+            let mut actions = vec![0; world.agents()];
+            for _ in 0..stream.below(60) {
+                for action in &mut actions {
+                    *action = stream.below(world.actions() as u32) as usize;
+                }
+                let chance = state.draw(&mut stream);
+                if state.step(&actions, &chance).end != End::Running {
+                    state.reset(&mut stream);
+                }
+            }
+            state
+        })
+        .collect()
+}
+
+fn worse(so_far: f64, a: f32, b: f32) -> f64 {
+    let gap = (f64::from(a) - f64::from(b)).abs();
+    if gap.is_nan() { f64::INFINITY } else { so_far.max(gap) }
+}

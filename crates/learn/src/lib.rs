@@ -1,0 +1,26 @@
+//! From worlds to networks: observations as batches, and the symmetry of whole policies.
+//!
+//! ```
+//! use burn::tensor::Device;
+//! use equimarl_learn::equivariance;
+//! use equimarl_nn::{Kind, Network, NetworkConfig, Policy, Setting};
+//! use equimarl_worlds::Wildlife;
+//!
+//! let group = "C4".parse()?;
+//! let world = Wildlife::new(3, 7)?.under(&group)?;
+//! let config = NetworkConfig::paper(Setting::wildlife(3, 7, &group)?, Kind::Equivariant, &group);
+//! let mut x = 0.0f64;
+//! let mut normal = || { x += 1.0; (x * 12.9898).sin() * 1.4 }; // any source of random numbers
+//! let policy = Policy::new(&Network::init(&config, &mut normal, &Device::flex())?.dense())?;
+//! let report = equivariance(&policy, &world, 10, 0)?;
+//! assert!(report.equivariant, "{report:?}");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod equivariance;
+mod error;
+mod observe;
+
+pub use equivariance::{ElementError, EquivarianceReport, TOLERANCE, equivariance, random_states};
+pub use error::{Error, Result};
+pub use observe::{observe, observe_for, observe_team};
