@@ -19,8 +19,10 @@
 
 mod equivariance;
 mod error;
+mod loss;
 mod observe;
 
 pub use equivariance::{ElementError, EquivarianceReport, TOLERANCE, equivariance, random_states};
 pub use error::{Error, Result};
+pub use loss::{Loss, LossConfig, Samples};
 pub use observe::{observe, observe_for, observe_team};

@@ -7,7 +7,7 @@
 use crate::batch::Batch;
 use crate::error::{Error, Result};
 use crate::network::{DenseModel, DenseTensor, NetworkConfig, STRIDES};
-use crate::ops::{Spread, TeamMean};
+use crate::ops::{OverTeam, Spread};
 use equimarl_kernels::encoder::{self, Encoder};
 use equimarl_kernels::gather::Permutations;
 use equimarl_kernels::linear::{self, Linear};
@@ -298,7 +298,7 @@ impl Policy {
         let mut values = vec![0.0; rows];
         self.value.0.forward(&self.value.1, &features, false, &mut values)?;
         if !self.config.kind.is_central() {
-            values = TeamMean { starts: batch.starts.clone() }.mean(&values);
+            values = OverTeam { starts: batch.starts.clone(), mean: true }.gather(&values);
         }
         Ok(Judgement { log_probabilities, values })
     }

@@ -12,7 +12,7 @@ use crate::layers::{
     Encoder, EncoderConfig, EquivariantLinear, EquivariantLinearConfig, Initial, MessageRound,
     MessageRoundConfig, Weights,
 };
-use crate::ops::{Spread, TeamMean, apply1};
+use crate::ops::{OverTeam, Spread, apply1};
 use burn::module::Module;
 use burn::tensor::{Device, Tensor};
 use equimarl_group::{Group, Rep};
@@ -143,7 +143,7 @@ impl Network {
             return Output { logits, values };
         }
         let logits = self.policy[0].forward(features);
-        Output { logits, values: apply1(TeamMean { starts: batch.starts.clone() }, values) }
+        Output { logits, values: apply1(OverTeam { starts: batch.starts.clone(), mean: true }, values) }
     }
 
     /// How rows are copied from distinct pictures of this batch.

@@ -238,36 +238,41 @@ impl Function<1> for Spread {
     }
 }
 
-/// The mean over the agents of each state: agents `starts[s]..starts[s + 1]` are those of state s.
+/// The sum or the mean over the agents of each state: agents `starts[s]..starts[s + 1]` are those of state s.
 #[derive(Debug)]
-pub struct TeamMean {
+pub struct OverTeam {
     pub starts: Arc<[u32]>,
+    pub mean: bool,
 }
 
-impl TeamMean {
-    pub fn mean(&self, values: &[f32]) -> Vec<f32> {
+impl OverTeam {
+    pub fn gather(&self, values: &[f32]) -> Vec<f32> {
         let team = |range: &[u32]| {
             let team = &values[range[0] as usize..range[1] as usize];
-            team.iter().sum::<f32>() / team.len().max(1) as f32
+            team.iter().sum::<f32>() * self.weight(team.len())
         };
         self.starts.windows(2).map(team).collect()
     }
+
+    fn weight(&self, agents: usize) -> f32 {
+        if self.mean { 1.0 / agents.max(1) as f32 } else { 1.0 }
+    }
 }
 
-impl Function<1> for TeamMean {
+impl Function<1> for OverTeam {
     fn shape(&self) -> [usize; 2] {
         [self.starts.len() - 1, 1]
     }
 
     fn forward(&self, [values]: [&[f32]; 1]) -> (Vec<f32>, Saved) {
-        (self.mean(values), saved(()))
+        (self.gather(values), saved(()))
     }
 
     fn backward(&self, [values]: [&[f32]; 1], _: &Saved, output: &[f32]) -> [Vec<f32>; 1] {
         let mut found = vec![0.0; values.len()];
         for (range, d) in self.starts.windows(2).zip(output) {
             let team = &mut found[range[0] as usize..range[1] as usize];
-            let each = d / team.len().max(1) as f32;
+            let each = d * self.weight(team.len());
             team.fill(each);
         }
         [found]
