@@ -2,10 +2,12 @@
 
 mod bench;
 mod check;
+mod network;
 mod output;
 mod play;
 mod provenance;
 mod replay;
+mod show;
 mod solve;
 mod world;
 

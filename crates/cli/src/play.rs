@@ -1,6 +1,7 @@
 //! `equimarl play`: whole episodes, summed up.
 
 use crate::output::{print, print_json, table};
+use crate::show::ShowArgs;
 use crate::world::{AnyWorld, WorldArgs, WorldName};
 use anyhow::Result;
 use clap::Args as ClapArgs;
@@ -33,6 +34,8 @@ pub struct Args {
     period: usize,
     #[command(flatten)]
     size: WorldArgs,
+    #[command(flatten)]
+    show: ShowArgs,
     /// Print one JSON object.
     #[arg(long)]
     json: bool,
@@ -43,11 +46,13 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         AnyWorld::Wildlife(world) => {
             let mut controller = wildlife::controller(&args.controller, &world)?;
             let mut measures = wildlife::Captures::default();
+            args.show.show(&world, &mut *controller, &mut measures, args.seed)?;
             ("wildlife", play(&world, &mut *controller, &mut measures, args.episodes, args.seed)?)
         }
         AnyWorld::Traffic(world) => {
             let mut controller = traffic::traffic_controller(&args.controller, args.period)?;
             let mut measures = traffic::TrafficMeasures::default();
+            args.show.show(&world, &mut *controller, &mut measures, args.seed)?;
             ("traffic", play(&world, &mut *controller, &mut measures, args.episodes, args.seed)?)
         }
     };

@@ -20,7 +20,7 @@ pub enum AnyWorld {
     Traffic(Traffic),
 }
 
-#[derive(Args, Clone, Debug)]
+#[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "The world")]
 pub struct WorldArgs {
     /// Wildlife: the number of drones [default: 3].
@@ -62,10 +62,7 @@ impl WorldArgs {
             WorldName::Traffic => {
                 refuse(&self.drones, "--drones", "wildlife")?;
                 refuse(&self.grid, "--grid", "wildlife")?;
-                let (rows, cols) = match &self.junctions {
-                    Some(text) => junctions(text)?,
-                    None => (2, 2),
-                };
+                let (rows, cols) = self.junctions()?;
                 let usual = TrafficOptions::default();
                 let world = Traffic::new(TrafficOptions {
                     rows,
@@ -86,6 +83,13 @@ impl WorldArgs {
                 Ok(AnyWorld::Traffic(world))
             }
         }
+    }
+}
+
+impl WorldArgs {
+    /// Rows and columns of junctions.
+    pub fn junctions(&self) -> Result<(usize, usize)> {
+        self.junctions.as_deref().map_or(Ok((2, 2)), junctions)
     }
 }
 

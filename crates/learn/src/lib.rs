@@ -21,8 +21,10 @@ mod equivariance;
 mod error;
 mod loss;
 mod observe;
+mod optimiser;
 
 pub use equivariance::{ElementError, EquivarianceReport, TOLERANCE, equivariance, random_states};
 pub use error::{Error, Result};
 pub use loss::{Loss, LossConfig, Samples};
 pub use observe::{observe, observe_for, observe_team};
+pub use optimiser::Optimiser;

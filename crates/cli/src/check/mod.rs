@@ -2,6 +2,7 @@
 
 mod basis;
 mod group;
+mod network;
 mod world;
 
 use anyhow::Result;
@@ -16,6 +17,11 @@ pub enum Check {
     /// total, the rank that the characters predict, the largest residual, and the largest principal angle between the
     /// spaces that the methods found.
     Basis(basis::Args),
+    /// Check that a network turns with its world: policies and values, under every group element.
+    ///
+    /// Compares the network in random states with itself in the turned states. Exit code 1 if a network that claims a
+    /// symmetry breaks it; plain networks claim none, and are reported as not equivariant.
+    Network(network::Args),
     /// Check that a world is symmetric: rewards, transitions, observations and the communication graph.
     ///
     /// Drives random rollouts, and compares every step with the turned step, in which state, actions and randomness are
@@ -29,6 +35,7 @@ impl Check {
     pub fn run(self) -> Result<ExitCode> {
         match self {
             Check::Basis(args) => basis::run(&args),
+            Check::Network(args) => network::run(&args),
             Check::World(args) => world::run(&args),
             Check::Group(args) => group::run(&args),
         }

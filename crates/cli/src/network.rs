@@ -1,0 +1,56 @@
+//! Networks by name, shared by all verbs.
+
+use crate::world::{WorldArgs, WorldName};
+use anyhow::Result;
+use burn::tensor::Device;
+use clap::ValueEnum;
+use equimarl_group::Group;
+use equimarl_nn::{Kind, Network, NetworkConfig, Setting};
+use equimarl_worlds::{Purpose, Stream};
+
+/// The learning methods. The augmentation methods train the plain network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Method {
+    /// Distributed, symmetry built in.
+    Equivariant,
+    /// Distributed, no symmetry.
+    Plain,
+    /// The plain network, trained on randomly turned states.
+    AugmentRandom,
+    /// The plain network, trained on all turned copies.
+    AugmentFull,
+    /// One network for the team, symmetry built in.
+    CentralEquivariant,
+    /// One network for the team, no symmetry.
+    CentralPlain,
+}
+
+impl Method {
+    /// The network that this method trains.
+    pub fn kind(self) -> Kind {
+        match self {
+            Method::Equivariant => Kind::Equivariant,
+            Method::Plain | Method::AugmentRandom | Method::AugmentFull => Kind::Plain,
+            Method::CentralEquivariant => Kind::CentralEquivariant,
+            Method::CentralPlain => Kind::CentralPlain,
+        }
+    }
+}
+
+/// The paper's network for a world of this size.
+pub fn paper_config(world: WorldName, size: &WorldArgs, kind: Kind, group: &Group) -> Result<NetworkConfig> {
+    let setting = match world {
+        WorldName::Wildlife => Setting::wildlife(size.drones.unwrap_or(3), size.grid.unwrap_or(7), group)?,
+        WorldName::Traffic => {
+            let (rows, cols) = size.junctions()?;
+            Setting::traffic(rows, cols, group)?
+        }
+    };
+    Ok(NetworkConfig::paper(setting, kind, group))
+}
+
+/// A network with fresh weights from `seed`.
+pub fn fresh(config: &NetworkConfig, seed: u64, device: &Device) -> Result<Network> {
+    let mut stream = Stream::new(seed, Purpose::Weights, 0);
+    Ok(Network::init(config, &mut || stream.normal(), device)?)
+}

@@ -1,0 +1,98 @@
+//! Films, pictures and live views of an episode.
+
+use anyhow::Result;
+use clap::Args;
+use equimarl_worlds::look::{GifWriter, Look, Scene, save_svg};
+use equimarl_worlds::{Controller, Measures, Moment, World, watched_episode};
+use std::io::{IsTerminal, Write};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// How long a live view shows each step.
+const PAUSE: Duration = Duration::from_millis(150);
+
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Looking at the first episode")]
+pub struct ShowArgs {
+    /// Write the episode as an animated GIF.
+    #[arg(long, value_name = "FILE")]
+    gif: Option<PathBuf>,
+    /// Write one step as an SVG picture.
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
+    /// The step of the SVG picture [default: the middle of the episode].
+    #[arg(long, value_name = "STEP", requires = "svg")]
+    at: Option<usize>,
+    /// Show the episode in the terminal, step by step.
+    #[arg(long)]
+    watch: bool,
+}
+
+impl ShowArgs {
+    /// Plays episode 0 of `seed` once more, with somebody watching. Says on standard error what was written.
+    pub fn show<W: World + Look>(
+        &self,
+        world: &W,
+        controller: &mut dyn Controller<W>,
+        measures: &mut dyn Measures<W>,
+        seed: u64,
+    ) -> Result<()> {
+        if self.gif.is_none() && self.svg.is_none() && !self.watch {
+            return Ok(());
+        }
+        let mut world = world.clone();
+        // Made first: an unwritable folder should not cost a whole episode.
+        let mut film = self.gif.as_ref().map(GifWriter::create).transpose()?;
+        let mut scenes: Vec<Scene> = vec![];
+        watched_episode(&mut world, controller, measures, seed, 0, |moment| -> Result<()> {
+            if film.is_some() || self.svg.is_some() {
+                let scene = picture(&moment)?;
+                if let Some(film) = &mut film {
+                    film.frame(&scene)?;
+                }
+                if self.svg.is_some() {
+                    scenes.push(scene);
+                }
+            }
+            if self.watch {
+                terminal(&moment)?;
+            }
+            Ok(())
+        })?;
+        if let (Some(film), Some(path)) = (film, &self.gif) {
+            film.finish()?;
+            eprintln!("wrote {}", path.display());
+        }
+        if let Some(path) = &self.svg {
+            let at = self.at.unwrap_or(scenes.len() / 2);
+            let last = scenes.len() - 1;
+            anyhow::ensure!(at <= last, "--at {at} is after the end: the episode has {last} steps");
+            save_svg(&scenes[at], path)?;
+            eprintln!("wrote {}", path.display());
+        }
+        Ok(())
+    }
+}
+
+fn caption<W>(moment: &Moment<'_, W>) -> String {
+    format!("step {}   return {:.2}", moment.step, moment.total)
+}
+
+fn picture<W: Look>(moment: &Moment<'_, W>) -> Result<Scene> {
+    let scene =
+        if moment.step == 0 { moment.world.scene()? } else { moment.world.scene_after(moment.actions)? };
+    Ok(scene.caption(caption(moment)))
+}
+
+/// In a terminal each step is drawn over the last; elsewhere they follow each other. The view goes to standard error,
+/// because standard output holds the result.
+fn terminal<W: Look>(moment: &Moment<'_, W>) -> Result<()> {
+    let mut out = std::io::stderr();
+    let live = out.is_terminal();
+    let clear = if live { "\x1b[H\x1b[2J" } else { "" };
+    write!(out, "{clear}{}\n{}\n", moment.world.terminal(live), caption(moment))?;
+    if live {
+        std::thread::sleep(PAUSE);
+    }
+    Ok(())
+}
