@@ -3,7 +3,7 @@
 //! Pictures are not shared by orbits here: sharing would make any encoder look equivariant.
 
 use crate::error::Result;
-use crate::observe::observe_for;
+use crate::observe::observe;
 use equimarl_nn::{Policy, Sharing};
 use equimarl_worlds::{End, Purpose, Stream, Symmetric};
 use serde::Serialize;
@@ -54,7 +54,7 @@ pub fn equivariance<W: Symmetric>(
     let sample = random_states(world, states, seed);
     let group = world.symmetry().group.clone();
     let config = policy.config();
-    let here = observe_for(config, &Sharing::Distinct, &sample)?;
+    let here = observe(&sample, config, &Sharing::Distinct)?;
     let (said, layers) = policy.explain(&here)?;
     let (agents, actions) = (world.agents(), world.actions());
     let mut report = EquivarianceReport {
@@ -68,7 +68,7 @@ pub fn equivariance<W: Symmetric>(
     let mut failing: Option<usize> = None;
     for g in group.elements() {
         let turned: equimarl_worlds::Result<Vec<W>> = sample.iter().map(|s| s.turned(g)).collect();
-        let there = observe_for(config, &Sharing::Distinct, &turned?)?;
+        let there = observe(&turned?, config, &Sharing::Distinct)?;
         let (turned, turned_layers) = policy.explain(&there)?;
         let mut error =
             ElementError { element: group.element_name(g).into(), policy_error: 0.0, value_error: 0.0 };

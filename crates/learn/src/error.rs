@@ -9,6 +9,23 @@ pub enum Error {
     /// A network and a world that do not fit each other.
     #[error("{0}")]
     Mismatch(String),
+    /// Settings that cannot train.
+    #[error("{0}")]
+    BadConfig(String),
+    /// A run directory or checkpoint that cannot be continued.
+    #[error("{0}")]
+    BadRun(String),
+    /// Learning left the numbers that computers have.
+    #[error("{0}")]
+    Diverged(String),
+    /// A file could not be read or written.
+    #[error("{path}: {source}")]
+    File {
+        /// Which file.
+        path: String,
+        /// What the system said.
+        source: std::io::Error,
+    },
     /// From the worlds.
     #[error(transparent)]
     World(#[from] equimarl_worlds::Error),

@@ -1,4 +1,4 @@
-//! From worlds to networks: observations as batches, and the symmetry of whole policies.
+//! Teams that learn: rollouts, PPO, augmentation, evaluation; and the symmetry of whole policies.
 //!
 //! ```
 //! use burn::tensor::Device;
@@ -17,14 +17,24 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod config;
+mod episodes;
 mod equivariance;
 mod error;
+mod evaluate;
 mod loss;
 mod observe;
 mod optimiser;
+mod ppo;
+mod returns;
 
+pub use config::{AnyWorld, Method, PRESETS, TrainConfig, WorldConfig};
+pub use episodes::{Episodes, Finished, RECENT};
 pub use equivariance::{ElementError, EquivarianceReport, TOLERANCE, equivariance, random_states};
 pub use error::{Error, Result};
+pub use evaluate::{Choice, evaluate, likeliest};
 pub use loss::{Loss, LossConfig, Samples};
-pub use observe::{observe, observe_for, observe_team};
+pub use observe::{Seen, batch_of, observe};
 pub use optimiser::Optimiser;
+pub use ppo::{Progress, Trainer};
+pub use returns::{Step, advantages};

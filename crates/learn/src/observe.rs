@@ -1,86 +1,135 @@
 //! From the states of worlds to the batches of networks.
 
 use crate::error::{Error, Result};
+use equimarl_group::Element;
 use equimarl_nn::{Batch, BatchBuilder, NetworkConfig, Sharing};
-use equimarl_worlds::{Edge, Symmetric};
+use equimarl_worlds::{Edge, Symmetric, World};
+use std::sync::Arc;
 
-/// What all agents of all states see and whom they hear, for a distributed network.
-///
-/// With [`Sharing::Orbits`] the worlds must act by the same group, because the batch says which of its elements turns
-/// which picture.
+/// What a network gets to know of one state, kept for learning: small, and free of the state itself.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Seen<K> {
+    /// What each agent sees.
+    pub keys: Vec<K>,
+    /// Who hears whom: (agent, neighbour, edge vector).
+    pub edges: Vec<(u32, u32, [f32; 2])>,
+    /// The picture of the whole state, for central networks only.
+    pub team: Option<Arc<[f32]>>,
+}
+
+impl<K: Clone> Seen<K> {
+    /// Looks at a state; `central` if a network for the whole team will look.
+    pub fn of<W: World<Key = K>>(state: &W, central: bool) -> Seen<K> {
+        let keys = (0..state.agents()).map(|agent| state.observation_key(agent)).collect();
+        if central {
+            let mut picture = vec![0.0; state.team_picture_shape().len()];
+            state.render_team(&mut picture);
+            return Seen { keys, edges: vec![], team: Some(picture.into()) };
+        }
+        let (mut edges, mut heard) = (vec![], Vec::<Edge>::new());
+        for agent in 0..state.agents() {
+            state.neighbours(agent, &mut heard);
+            edges.extend(heard.iter().map(|e| (agent as u32, e.from as u32, e.vector)));
+        }
+        Seen { keys, edges, team: None }
+    }
+
+    /// The same seen in the turned world, by every agent under its old index. A distributed network does not know
+    /// indices, so turning pictures and edge vectors is all there is to it.
+    pub fn turned<W: Symmetric<Key = K>>(&self, g: Element, world: &W) -> Seen<K> {
+        let [[a, b], [c, d]] = world.symmetry().plane.matrix(g).map(|row| row.map(|x| x as f32));
+        let turn = |[y, x]: [f32; 2]| [a * y + b * x, c * y + d * x];
+        Seen {
+            keys: self.keys.iter().map(|key| world.turn_key(g, key)).collect(),
+            edges: self.edges.iter().map(|&(i, j, v)| (i, j, turn(v))).collect(),
+            team: self.team.clone(),
+        }
+    }
+}
+
+/// The batch of what was seen in some states. `world` is any state of that world: it knows how to turn and paint keys.
 ///
 /// # Errors
-/// If the groups differ.
-pub fn observe<'a, W: Symmetric + 'a>(
-    states: impl IntoIterator<Item = &'a W>,
+/// If pictures are shared by a group that is not the world's, or a central network is made for another size.
+pub fn batch_of<'a, W: Symmetric + 'a>(
+    world: &W,
+    seen: impl IntoIterator<Item = &'a Seen<W::Key>>,
+    config: &NetworkConfig,
     sharing: &Sharing,
-) -> Result<Batch> {
+) -> Result<Batch>
+where
+    W::Key: 'a,
+{
+    if config.kind.is_central() {
+        return batch_of_teams(world.agents(), seen, config);
+    }
+    let own = &world.symmetry().group;
+    if let Sharing::Orbits(group) = sharing
+        && own != group
+    {
+        return Err(Error::Mismatch(format!(
+            "the network shares pictures by {group}, the world is under {own}; put it under {group}"
+        )));
+    }
     let mut builder = BatchBuilder::new(sharing.clone());
-    let mut heard: Vec<Edge> = Vec::new();
-    let mut any: Option<&W> = None;
-    for state in states {
-        if let (Sharing::Orbits(group), None) = (sharing, any) {
-            let own = &state.symmetry().group;
-            if own != group {
-                return Err(Error::Mismatch(format!(
-                    "the network shares pictures by {group}, the world is under {own}; put it under {group}"
-                )));
-            }
+    for state in seen {
+        for key in &state.keys {
+            builder.agent(key.clone(), |g, key| world.turn_key(g, key));
         }
-        any = Some(state);
-        for agent in 0..state.agents() {
-            builder.agent(state.observation_key(agent), |g, key| state.turn_key(g, key));
-            state.neighbours(agent, &mut heard);
-            for edge in &heard {
-                builder.edge(agent, edge.from, edge.vector);
-            }
+        for &(agent, from, vector) in &state.edges {
+            builder.edge(agent as usize, from as usize, vector);
         }
         builder.end_state();
     }
-    let pixels = any.map_or(0, |w| w.picture_shape().len());
-    let batch = builder.finish(pixels, |key, picture| {
-        if let Some(world) = any {
-            world.render(key, picture);
-        }
-    });
-    Ok(batch?)
+    Ok(builder.finish(world.picture_shape().len(), |key, picture| world.render(key, picture))?)
 }
 
-/// Whole states, for a central network. Every state has its own picture.
-///
-/// # Errors
-/// If a state's picture has another size than the network's.
-pub fn observe_team<'a, W: Symmetric + 'a>(
-    states: impl IntoIterator<Item = &'a W>,
+fn batch_of_teams<'a, K: 'a>(
+    agents: usize,
+    seen: impl IntoIterator<Item = &'a Seen<K>>,
     config: &NetworkConfig,
 ) -> Result<Batch> {
-    let states: Vec<&W> = states.into_iter().collect();
     let pixels: usize = config.setting.central_picture.iter().product();
+    let mut pictures: Vec<Arc<[f32]>> = vec![];
     let mut builder = BatchBuilder::new(Sharing::None);
-    for (index, state) in states.iter().enumerate() {
-        let found = state.team_picture_shape().len();
-        if found != pixels || state.agents() != config.setting.agents {
+    for state in seen {
+        let Some(picture) = state.team.as_ref().filter(|p| p.len() == pixels) else {
             return Err(Error::Mismatch(format!(
-                "a central network is made for one size: {} agents and {pixels} pixels, not {} and {found}",
-                config.setting.agents,
-                state.agents()
+                "a central network is made for one size: {} agents and {pixels} pixels",
+                config.setting.agents
+            )));
+        };
+        if agents != config.setting.agents {
+            return Err(Error::Mismatch(format!(
+                "a central network is made for one size: {} agents, not {agents}",
+                config.setting.agents
             )));
         }
-        builder.state(index, |_, index| *index);
-        builder.blind_agents(state.agents());
+        builder.state(pictures.len(), |_, index| *index);
+        builder.blind_agents(agents);
         builder.end_state();
+        pictures.push(picture.clone());
     }
-    Ok(builder.finish(pixels, |&index, picture| states[index].render_team(picture))?)
+    Ok(builder.finish(pixels, |&index, picture| picture.copy_from_slice(&pictures[index]))?)
 }
 
-/// The batch that a network of this config wants.
+/// The batch that a network of this config wants for these states.
 ///
 /// # Errors
-/// As [`observe`] and [`observe_team`].
-pub fn observe_for<'a, W: Symmetric + 'a>(
+/// As [`batch_of`].
+pub fn observe<'a, W: Symmetric + 'a>(
+    states: impl IntoIterator<Item = &'a W>,
     config: &NetworkConfig,
     sharing: &Sharing,
-    states: impl IntoIterator<Item = &'a W>,
 ) -> Result<Batch> {
-    if config.kind.is_central() { observe_team(states, config) } else { observe(states, sharing) }
+    let mut any = None;
+    let mut seen = vec![];
+    for state in states {
+        seen.push(Seen::of(state, config.kind.is_central()));
+        any = Some(state);
+    }
+    match any {
+        Some(world) => batch_of(world, &seen, config, sharing),
+        None => Err(Error::Mismatch("there are no states to look at".into())),
+    }
 }

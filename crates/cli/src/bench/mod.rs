@@ -21,7 +21,7 @@ pub enum Bench {
 #[derive(ClapArgs)]
 pub struct Args {
     /// How long to measure each line.
-    #[arg(long, value_name = "SECONDS", default_value_t = 1.0)]
+    #[arg(long, value_name = "SECONDS", default_value_t = 1.0, allow_negative_numbers = true)]
     seconds: f64,
     /// Print one JSON object.
     #[arg(long)]

@@ -7,7 +7,7 @@ use anyhow::{Result, ensure};
 use burn::tensor::Device;
 use equimarl_group::Group;
 use equimarl_learn::{LossConfig, Optimiser, Samples, observe, random_states};
-use equimarl_nn::{Batch, Kind, Policy, Scratch, Sharing};
+use equimarl_nn::{Batch, Kind, NetworkConfig, Policy, Scratch, Sharing};
 use equimarl_worlds::{Edge, Purpose, Stream, Symmetric, World};
 use std::time::{Duration, Instant};
 
@@ -49,8 +49,8 @@ fn minibatch(world: WorldName, kind: Kind, shared: bool, time: Duration) -> Resu
     let mut network = fresh(&config, 1, &device)?;
     let sharing = if shared { network.sharing() } else { Sharing::None };
     let batch = match size.build(world, Some(group.name()))? {
-        AnyWorld::Wildlife(w) => batch_of(&w, &sharing)?,
-        AnyWorld::Traffic(w) => batch_of(&w, &sharing)?,
+        AnyWorld::Wildlife(w) => sample(&w, &config, &sharing)?,
+        AnyWorld::Traffic(w) => sample(&w, &config, &sharing)?,
     };
     let images = batch.pictures.len() / config.setting.picture.iter().product::<usize>();
     let samples = samples(&batch, network.actions());
@@ -66,8 +66,8 @@ fn minibatch(world: WorldName, kind: Kind, shared: bool, time: Duration) -> Resu
     Ok((median(time, &mut step)? * 1e3, images))
 }
 
-fn batch_of<W: Symmetric>(world: &W, sharing: &Sharing) -> Result<Batch> {
-    Ok(observe(&random_states(world, STATES, 1), sharing)?)
+fn sample<W: Symmetric>(world: &W, config: &NetworkConfig, sharing: &Sharing) -> Result<Batch> {
+    Ok(observe(&random_states(world, STATES, 1), config, sharing)?)
 }
 
 /// Random actions, advantages and returns: the time does not depend on them.

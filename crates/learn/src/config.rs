@@ -1,0 +1,514 @@
+//! Everything that decides what a training run does. Training is a function of this and nothing else.
+
+use crate::error::{Error, Result};
+use equimarl_group::Group;
+use equimarl_nn::{Kind, NetworkConfig, Setting, Widths};
+use equimarl_worlds::{Traffic, TrafficOptions, Wildlife};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+use toml::{Table, Value};
+
+/// How a team learns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Method {
+    /// A distributed network with the symmetry built in.
+    Equivariant,
+    /// A distributed network without symmetry.
+    Plain,
+    /// The plain network; every state is turned by a random element, in rollouts and in updates.
+    AugmentRandom,
+    /// The plain network; every minibatch also holds all turned copies.
+    AugmentFull,
+    /// One network for the whole team with the symmetry built in.
+    CentralEquivariant,
+    /// One network for the whole team without symmetry.
+    CentralPlain,
+}
+
+impl Method {
+    /// All methods.
+    pub const ALL: [Method; 6] = [
+        Method::Equivariant,
+        Method::Plain,
+        Method::AugmentRandom,
+        Method::AugmentFull,
+        Method::CentralEquivariant,
+        Method::CentralPlain,
+    ];
+
+    /// The name in configs and on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Method::Equivariant => "equivariant",
+            Method::Plain => "plain",
+            Method::AugmentRandom => "augment-random",
+            Method::AugmentFull => "augment-full",
+            Method::CentralEquivariant => "central-equivariant",
+            Method::CentralPlain => "central-plain",
+        }
+    }
+
+    /// The network that it trains.
+    pub fn kind(self) -> Kind {
+        match self {
+            Method::Equivariant => Kind::Equivariant,
+            Method::Plain | Method::AugmentRandom | Method::AugmentFull => Kind::Plain,
+            Method::CentralEquivariant => Kind::CentralEquivariant,
+            Method::CentralPlain => Kind::CentralPlain,
+        }
+    }
+}
+
+impl fmt::Display for Method {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Method {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Method> {
+        Method::ALL.into_iter().find(|m| m.name() == name).ok_or_else(|| {
+            let names: Vec<&str> = Method::ALL.iter().map(|m| m.name()).collect();
+            Error::BadConfig(format!("no method is called `{name}`; there are {}", names.join(", ")))
+        })
+    }
+}
+
+/// Which world, of which size.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "name", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum WorldConfig {
+    /// Drones that catch a poacher together.
+    Wildlife {
+        /// How many drones.
+        drones: usize,
+        /// Cells per side.
+        grid: usize,
+    },
+    /// Traffic lights of a city.
+    Traffic {
+        /// Rows of junctions.
+        rows: usize,
+        /// Columns of junctions.
+        cols: usize,
+        /// Steps in which vehicles arrive.
+        arrival_steps: usize,
+        /// The probability of an arrival per lane and step.
+        arrival_probability: f64,
+        /// Steps after which an episode is cut off.
+        step_limit: usize,
+    },
+}
+
+impl WorldConfig {
+    /// Three drones on 7 x 7 cells.
+    pub fn wildlife() -> WorldConfig {
+        WorldConfig::Wildlife { drones: 3, grid: 7 }
+    }
+
+    /// 2 x 2 junctions.
+    pub fn traffic() -> WorldConfig {
+        let o = TrafficOptions::default();
+        WorldConfig::Traffic {
+            rows: o.rows,
+            cols: o.cols,
+            arrival_steps: o.arrival_steps,
+            arrival_probability: o.arrival_probability,
+            step_limit: o.step_limit,
+        }
+    }
+
+    /// The world's name.
+    pub fn name(&self) -> &'static str {
+        match self {
+            WorldConfig::Wildlife { .. } => "wildlife",
+            WorldConfig::Traffic { .. } => "traffic",
+        }
+    }
+
+    /// The symmetry that the world has and the paper uses: quarter turns, or half turns of a city that is not square.
+    pub fn usual_group(&self) -> &'static str {
+        match self {
+            WorldConfig::Traffic { rows, cols, .. } if rows != cols => "C2",
+            _ => "C4",
+        }
+    }
+
+    /// What networks need to know of it.
+    ///
+    /// # Errors
+    /// If the group does not act on it.
+    pub fn setting(&self, group: &Group) -> Result<Setting> {
+        Ok(match *self {
+            WorldConfig::Wildlife { drones, grid } => Setting::wildlife(drones, grid, group)?,
+            WorldConfig::Traffic { rows, cols, .. } => Setting::traffic(rows, cols, group)?,
+        })
+    }
+}
+
+/// A world of either kind, under a group.
+#[derive(Clone, Debug)]
+pub enum AnyWorld {
+    /// Wildlife.
+    Wildlife(Wildlife),
+    /// Traffic.
+    Traffic(Traffic),
+}
+
+impl WorldConfig {
+    /// Builds the world under `group`.
+    ///
+    /// # Errors
+    /// If the sizes do not make a world, or the group does not act on it.
+    pub fn build(&self, group: &Group) -> Result<AnyWorld> {
+        Ok(match *self {
+            WorldConfig::Wildlife { drones, grid } => {
+                AnyWorld::Wildlife(Wildlife::new(drones, grid)?.under(group)?)
+            }
+            WorldConfig::Traffic { rows, cols, arrival_steps, arrival_probability, step_limit } => {
+                let options = TrafficOptions { rows, cols, arrival_steps, arrival_probability, step_limit };
+                AnyWorld::Traffic(Traffic::new(options)?.under(group)?)
+            }
+        })
+    }
+}
+
+/// All settings of a run. In TOML, every key at the top and the world in its own table.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TrainConfig {
+    /// The preset that the rest started from.
+    pub preset: String,
+    /// How the team learns.
+    pub method: Method,
+    /// The symmetry that equivariant networks have and augmentation uses.
+    pub group: String,
+    /// The seed of everything random.
+    pub seed: u64,
+    /// Environment steps in all, over all environments.
+    pub steps: u64,
+    /// Adam's learning rate.
+    pub learning_rate: f64,
+    /// Whether the learning rate falls linearly to zero over the run.
+    pub decay: bool,
+    /// Environments side by side.
+    pub environments: usize,
+    /// Steps of each environment per iteration.
+    pub rollout: usize,
+    /// Passes over the rollout per iteration.
+    pub epochs: usize,
+    /// Minibatches per pass.
+    pub minibatches: usize,
+    /// How far the ratio may move before it is clipped.
+    pub clip: f64,
+    /// The discount.
+    pub discount: f64,
+    /// The lambda of generalised advantage estimation.
+    pub lambda: f64,
+    /// The weight of the value loss.
+    pub value_coefficient: f64,
+    /// The weight of the entropy.
+    pub entropy_coefficient: f64,
+    /// The largest norm of the gradient over all parameters.
+    pub gradient_clip: f64,
+    /// Whether advantages of a minibatch are shifted to mean 0 and scaled to deviation 1.
+    pub normalise_advantages: bool,
+    /// Each environment starts after 0 to this many random steps, so that episodes do not run in lockstep.
+    pub warm_up: usize,
+    /// Steps between evaluations; 0 for one at the end only.
+    pub evaluate_every: u64,
+    /// Episodes of an evaluation.
+    pub evaluate_episodes: usize,
+    /// Steps between checkpoints.
+    pub checkpoint_every: u64,
+    /// Steps between lines of metrics.
+    pub log_every: u64,
+    /// The world.
+    pub world: WorldConfig,
+}
+
+/// The presets.
+pub const PRESETS: [&str; 2] = ["default", "paper"];
+
+impl TrainConfig {
+    /// The settings of a preset for a world and a method.
+    ///
+    /// # Errors
+    /// If there is no such preset.
+    pub fn preset(name: &str, world: WorldConfig, method: Method) -> Result<TrainConfig> {
+        let traffic = matches!(world, WorldConfig::Traffic { .. });
+        let paper = TrainConfig {
+            preset: "paper".into(),
+            method,
+            group: world.usual_group().into(),
+            seed: 0,
+            steps: 100_000,
+            learning_rate: if traffic { 1e-4 } else { 1e-3 },
+            decay: false,
+            environments: 16,
+            rollout: 5,
+            epochs: 4,
+            minibatches: 4,
+            clip: 0.1,
+            discount: 0.99,
+            lambda: 1.0,
+            value_coefficient: 1.0,
+            entropy_coefficient: 0.01,
+            gradient_clip: 1.0,
+            normalise_advantages: false,
+            warm_up: if traffic { 80 } else { 0 },
+            evaluate_every: 25_000,
+            evaluate_episodes: 100,
+            checkpoint_every: 10_000,
+            log_every: 400,
+            world,
+        };
+        match name {
+            "paper" => Ok(paper),
+            "default" => Ok(TrainConfig {
+                preset: "default".into(),
+                learning_rate: if traffic { 3e-4 } else { 1e-3 },
+                decay: true,
+                lambda: 0.95,
+                normalise_advantages: true,
+                ..paper
+            }),
+            _ => Err(Error::BadConfig(format!(
+                "no preset is called `{name}`; there are {}",
+                PRESETS.join(" and ")
+            ))),
+        }
+    }
+
+    /// Settings from TOML text over those of `base`: keys that are not there keep their value. Unknown keys are errors
+    /// with a suggestion.
+    ///
+    /// # Errors
+    /// If it is not TOML, or a key or value is wrong.
+    pub fn overlay(base: &TrainConfig, text: &str) -> Result<TrainConfig> {
+        let changes: Table = text
+            .parse()
+            .map_err(|e: toml::de::Error| Error::BadConfig(format!("not TOML: {}", e.message())))?;
+        let mut table = Table::try_from(base).map_err(|e| Error::BadConfig(e.to_string()))?;
+        for (key, value) in changes {
+            match (key.as_str(), value) {
+                ("world", Value::Table(new)) => merge_world(&mut table, new)?,
+                (_, value) if table.contains_key(&key) => {
+                    table.insert(key, value);
+                }
+                _ => return Err(unknown(&key, table.keys())),
+            }
+        }
+        let config: TrainConfig =
+            table.try_into().map_err(|e: toml::de::Error| Error::BadConfig(e.message().to_string()))?;
+        config.check()?;
+        Ok(config)
+    }
+
+    /// The settings as TOML, every key written out.
+    pub fn to_toml(&self) -> String {
+        toml::to_string(self).unwrap_or_default()
+    }
+
+    /// A short name of exactly these settings: FNV-1a of their TOML.
+    pub fn hash(&self) -> String {
+        let mut hash = 0xcbf2_9ce4_8422_2325u64;
+        for byte in self.to_toml().bytes() {
+            hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+        format!("{hash:016x}")
+    }
+
+    /// States per iteration.
+    pub fn batch(&self) -> usize {
+        self.environments * self.rollout
+    }
+
+    /// The group of the world and of augmentation.
+    ///
+    /// # Errors
+    /// If it is not one.
+    pub fn group(&self) -> Result<Group> {
+        Ok(self.group.parse()?)
+    }
+
+    /// The network that this run trains.
+    ///
+    /// # Errors
+    /// If the group does not act on the world.
+    pub fn network(&self) -> Result<NetworkConfig> {
+        let kind = self.method.kind();
+        let group = if kind.is_plain() { Group::cyclic(1)? } else { self.group()? };
+        let setting = self.world.setting(&group)?;
+        Ok(NetworkConfig { setting, kind, group: group.name().into(), widths: Widths::paper(kind) })
+    }
+
+    /// Refuses settings that cannot train, saying which and why.
+    ///
+    /// # Errors
+    /// The first that is wrong.
+    pub fn check(&self) -> Result<()> {
+        let wrong = |key: &str, why: String| Err(Error::BadConfig(format!("`{key}` {why}")));
+        if !(self.learning_rate > 0.0 && self.learning_rate <= 1.0) {
+            return wrong(
+                "learning_rate",
+                format!("must be above 0 and at most 1, not {}", self.learning_rate),
+            );
+        }
+        for (key, value) in [
+            ("environments", self.environments),
+            ("rollout", self.rollout),
+            ("epochs", self.epochs),
+            ("minibatches", self.minibatches),
+            ("evaluate_episodes", self.evaluate_episodes),
+        ] {
+            if value == 0 || value > 100_000 {
+                return wrong(key, format!("must be between 1 and 100000, not {value}"));
+            }
+        }
+        for (key, value) in [
+            ("steps", self.steps),
+            ("checkpoint_every", self.checkpoint_every),
+            ("log_every", self.log_every),
+        ] {
+            if value == 0 {
+                return wrong(key, "must be at least 1".into());
+            }
+        }
+        if !self.batch().is_multiple_of(self.minibatches) {
+            return wrong(
+                "minibatches",
+                format!(
+                    "must divide the {} states of an iteration; {} does not",
+                    self.batch(),
+                    self.minibatches
+                ),
+            );
+        }
+        for (key, value, most) in [
+            ("clip", self.clip, 1.0),
+            ("discount", self.discount, 1.0),
+            ("lambda", self.lambda, 1.0),
+            ("value_coefficient", self.value_coefficient, 1e3),
+            ("entropy_coefficient", self.entropy_coefficient, 1e3),
+            ("gradient_clip", self.gradient_clip, 1e9),
+        ] {
+            if !(value >= 0.0 && value <= most) {
+                return wrong(key, format!("must be between 0 and {most}, not {value}"));
+            }
+        }
+        if self.warm_up > 1_000_000 {
+            return wrong("warm_up", format!("must be at most 1000000, not {}", self.warm_up));
+        }
+        Ok(())
+    }
+}
+
+fn merge_world(table: &mut Table, new: Table) -> Result<()> {
+    let old = table.get("world").and_then(Value::as_table).cloned().unwrap_or_default();
+    let renamed = new.get("name").is_some_and(|name| old.get("name") != Some(name));
+    let mut world = old.clone();
+    if renamed {
+        world = match new.get("name").and_then(Value::as_str) {
+            Some("wildlife") => Table::try_from(WorldConfig::wildlife()),
+            Some("traffic") => Table::try_from(WorldConfig::traffic()),
+            other => {
+                let other = other.unwrap_or("that");
+                return Err(Error::BadConfig(format!(
+                    "no world is called `{other}`; there are wildlife and traffic"
+                )));
+            }
+        }
+        .map_err(|e| Error::BadConfig(e.to_string()))?;
+    }
+    for (key, value) in new {
+        if !world.contains_key(&key) {
+            return Err(unknown(&format!("world.{key}"), world.keys().map(|k| k.as_str())));
+        }
+        world.insert(key, value);
+    }
+    table.insert("world".into(), Value::Table(world));
+    Ok(())
+}
+
+/// Names the key and the nearest one that exists.
+fn unknown(key: &str, known: impl IntoIterator<Item = impl AsRef<str>>) -> Error {
+    let wanted = key.rsplit('.').next().unwrap_or(key);
+    let known: Vec<String> = known.into_iter().map(|k| k.as_ref().to_string()).collect();
+    let nearest = known.iter().min_by_key(|k| edits(wanted, k));
+    let hint = match nearest {
+        Some(k) if edits(wanted, k) <= 1 + wanted.chars().count() / 3 => format!("; did you mean `{k}`?"),
+        _ => format!("; there are {}", known.join(", ")),
+    };
+    Error::BadConfig(format!("there is no setting `{key}`{hint}"))
+}
+
+/// How many letters must be changed, added or removed.
+fn edits(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.chars().enumerate() {
+        let mut before = std::mem::replace(&mut row[0], i + 1);
+        for (j, &y) in b.iter().enumerate() {
+            let change = before + usize::from(x != y);
+            before = row[j + 1];
+            row[j + 1] = change.min(before + 1).min(row[j] + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn base() -> TrainConfig {
+        TrainConfig::preset("paper", WorldConfig::wildlife(), Method::Equivariant).unwrap()
+    }
+
+    #[test]
+    fn settings_read_back() {
+        for preset in PRESETS {
+            for world in [WorldConfig::wildlife(), WorldConfig::traffic()] {
+                for method in Method::ALL {
+                    let config = TrainConfig::preset(preset, world.clone(), method).unwrap();
+                    config.check().unwrap();
+                    assert_eq!(TrainConfig::overlay(&base(), &config.to_toml()).unwrap(), config);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn changes_change_the_hash() {
+        let other = TrainConfig::overlay(&base(), "seed = 1").unwrap();
+        assert_ne!(other.hash(), base().hash());
+        assert_eq!(base().hash(), base().hash());
+    }
+
+    #[test]
+    fn bad_settings_say_what_is_wrong() {
+        for (text, part) in [
+            ("learning_rte = 1e-3", "did you mean `learning_rate`?"),
+            ("colour = 3", "there is no setting `colour`; there are"),
+            ("learning_rate = nan", "must be above 0"),
+            ("steps = 0", "`steps` must be at least 1"),
+            ("minibatches = 3", "must divide the 80 states"),
+            ("discount = 1.5", "between 0 and 1"),
+            ("method = \"magic\"", "unknown variant"),
+            ("[world]\ndrone = 4", "did you mean `drones`?"),
+            ("[world]\nname = \"chess\"", "no world is called `chess`"),
+            ("[world]\nrows = 4", "there is no setting `world.rows`"),
+            ("steps = ", "not TOML"),
+            ("steps = \"many\"", "invalid type"),
+        ] {
+            let error = TrainConfig::overlay(&base(), text).unwrap_err().to_string();
+            assert!(error.contains(part), "{text}: {error}");
+            assert!(!error.contains('\n'), "{error}");
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! How good a policy is: whole episodes on streams of their own, all at once.
+
+use crate::error::Result;
+use crate::observe::{Seen, batch_of};
+use crate::ppo::sample;
+use equimarl_nn::{Policy, Sharing};
+use equimarl_worlds::{End, Episode, Measures, Purpose, Stream, Summary, Symmetric};
+
+/// How actions are chosen from probabilities.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Choice {
+    /// By their probability.
+    Sampled,
+    /// The likeliest, the first of several.
+    Greedy,
+}
+
+/// Plays episodes 0..`episodes` of `seed`, the same ones for every policy, and sums them up. All episodes run side by
+/// side, so that each distinct picture is encoded once per step.
+///
+/// # Errors
+/// If the policy was made for another world.
+pub fn evaluate<W: Symmetric, M: Measures<W>>(
+    policy: &Policy,
+    sharing: &Sharing,
+    world: &W,
+    choice: Choice,
+    episodes: usize,
+    seed: u64,
+    new_measures: impl Fn() -> M,
+) -> Result<Summary> {
+    let mut games: Vec<Game<W, M>> =
+        (0..episodes as u64).map(|index| Game::start(world, new_measures(), seed, index)).collect();
+    let (agents, actions) = (world.agents(), policy.actions());
+    let central = policy.config().kind.is_central();
+    loop {
+        let mut running: Vec<&mut Game<W, M>> = games.iter_mut().filter(|g| g.done.is_none()).collect();
+        if running.is_empty() {
+            break;
+        }
+        let seen: Vec<Seen<W::Key>> = running.iter().map(|g| Seen::of(&g.world, central)).collect();
+        let said = policy.forward(&batch_of(world, &seen, policy.config(), sharing)?)?;
+        for (game, rows) in running.iter_mut().zip(said.log_probabilities.chunks(agents * actions)) {
+            let chosen: Vec<usize> = rows
+                .chunks(actions)
+                .map(|row| match choice {
+                    Choice::Sampled => sample(actions, |a| row[a], &mut game.choice),
+                    Choice::Greedy => likeliest(row),
+                })
+                .collect();
+            game.step(&chosen);
+        }
+    }
+    let names = new_measures().names();
+    let played: Vec<Episode> = games.into_iter().filter_map(|g| g.done).collect();
+    Ok(Summary::of(&played, names))
+}
+
+/// The first of the largest numbers.
+pub fn likeliest(row: &[f32]) -> usize {
+    (0..row.len()).fold(0, |best, a| if row[a] > row[best] { a } else { best })
+}
+
+struct Game<W, M> {
+    world: W,
+    measures: M,
+    chance: Stream,
+    choice: Stream,
+    total: f64,
+    length: usize,
+    done: Option<Episode>,
+}
+
+impl<W: Symmetric, M: Measures<W>> Game<W, M> {
+    fn start(world: &W, mut measures: M, seed: u64, index: u64) -> Game<W, M> {
+        let mut world = world.clone();
+        let mut chance = Stream::new(seed, Purpose::Evaluation, index);
+        world.reset(&mut chance);
+        measures.start(&world);
+        let choice = Stream::new(seed, Purpose::EvaluationAction, index);
+        Game { world, measures, chance, choice, total: 0.0, length: 0, done: None }
+    }
+
+    fn step(&mut self, actions: &[usize]) {
+        let draw = self.world.draw(&mut self.chance);
+        let outcome = self.world.step(actions, &draw);
+        self.measures.step(&self.world, &outcome);
+        self.total += outcome.reward;
+        self.length += 1;
+        if outcome.end != End::Running {
+            let mut measures = vec![];
+            self.measures.finish(&self.world, &mut measures);
+            self.done = Some(Episode { total: self.total, length: self.length, end: outcome.end, measures });
+        }
+    }
+}
