@@ -9,6 +9,7 @@ mod provenance;
 mod replay;
 mod show;
 mod solve;
+mod train;
 mod world;
 
 use clap::{Parser, Subcommand};
@@ -27,9 +28,11 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Verb {
+    /// Train a team, or continue a run.
+    Train(Box<train::Args>),
     /// Play episodes with a controller, and sum them up.
     Play(play::Args),
-    /// Check that something is as symmetric as it claims: a world, a group, a basis of equivariant maps.
+    /// Check that something is as symmetric as it claims: a world, a network, a group, a basis of equivariant maps.
     #[command(subcommand)]
     Check(check::Check),
     /// Compute the best that any team could do.
@@ -44,6 +47,7 @@ enum Verb {
 
 fn main() -> ExitCode {
     let done = match Cli::parse().verb {
+        Verb::Train(args) => train::run(&args),
         Verb::Play(args) => play::run(&args),
         Verb::Check(check) => check.run(),
         Verb::Solve(solve) => solve.run(),

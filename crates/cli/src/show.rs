@@ -21,7 +21,7 @@ pub struct ShowArgs {
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
     /// The step of the SVG picture [default: the middle of the episode].
-    #[arg(long, value_name = "STEP", requires = "svg")]
+    #[arg(long, value_name = "STEP", requires = "svg", allow_negative_numbers = true)]
     at: Option<usize>,
     /// Show the episode in the terminal, step by step.
     #[arg(long)]

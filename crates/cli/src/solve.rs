@@ -20,10 +20,10 @@ pub enum Solve {
 #[derive(ClapArgs)]
 pub struct Args {
     /// The number of drones.
-    #[arg(long, value_name = "N", default_value_t = 3)]
+    #[arg(long, value_name = "N", default_value_t = 3, allow_negative_numbers = true)]
     drones: usize,
     /// Cells per side of the torus, odd.
-    #[arg(long, value_name = "G", default_value_t = 7)]
+    #[arg(long, value_name = "G", default_value_t = 7, allow_negative_numbers = true)]
     grid: usize,
     /// Print one JSON object.
     #[arg(long)]

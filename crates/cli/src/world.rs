@@ -24,22 +24,22 @@ pub enum AnyWorld {
 #[command(next_help_heading = "The world")]
 pub struct WorldArgs {
     /// Wildlife: the number of drones [default: 3].
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub drones: Option<usize>,
     /// Wildlife: cells per side of the torus, odd [default: 7].
-    #[arg(long, value_name = "G")]
+    #[arg(long, value_name = "G", allow_negative_numbers = true)]
     pub grid: Option<usize>,
     /// Traffic: rows and columns of junctions, for example 2x2 [default: 2x2].
     #[arg(long, value_name = "RxC")]
     pub junctions: Option<String>,
     /// Traffic: vehicles arrive in this many steps [default: 100].
-    #[arg(long, value_name = "T")]
+    #[arg(long, value_name = "T", allow_negative_numbers = true)]
     pub arrival_steps: Option<usize>,
     /// Traffic: the probability of an arrival per entry lane and step [default: 0.1].
-    #[arg(long, value_name = "P")]
+    #[arg(long, value_name = "P", allow_negative_numbers = true)]
     pub arrival_probability: Option<f64>,
     /// Traffic: steps after which an episode is cut off [default: 500].
-    #[arg(long, value_name = "T")]
+    #[arg(long, value_name = "T", allow_negative_numbers = true)]
     pub step_limit: Option<usize>,
 }
 
@@ -49,10 +49,7 @@ impl WorldArgs {
         let group: Option<Group> = group.map(str::parse).transpose()?;
         match name {
             WorldName::Wildlife => {
-                refuse(&self.junctions, "--junctions", "traffic")?;
-                refuse(&self.arrival_steps, "--arrival-steps", "traffic")?;
-                refuse(&self.arrival_probability, "--arrival-probability", "traffic")?;
-                refuse(&self.step_limit, "--step-limit", "traffic")?;
+                self.refuse_traffic()?;
                 let world = Wildlife::new(self.drones.unwrap_or(3), self.grid.unwrap_or(7))?;
                 Ok(AnyWorld::Wildlife(match &group {
                     Some(group) => world.under(group)?,
@@ -60,8 +57,7 @@ impl WorldArgs {
                 }))
             }
             WorldName::Traffic => {
-                refuse(&self.drones, "--drones", "wildlife")?;
-                refuse(&self.grid, "--grid", "wildlife")?;
+                self.refuse_wildlife()?;
                 let (rows, cols) = self.junctions()?;
                 let usual = TrafficOptions::default();
                 let world = Traffic::new(TrafficOptions {
@@ -87,6 +83,20 @@ impl WorldArgs {
 }
 
 impl WorldArgs {
+    /// Refuses sizes of the traffic world.
+    pub fn refuse_traffic(&self) -> Result<()> {
+        refuse(&self.junctions, "--junctions", "traffic")?;
+        refuse(&self.arrival_steps, "--arrival-steps", "traffic")?;
+        refuse(&self.arrival_probability, "--arrival-probability", "traffic")?;
+        refuse(&self.step_limit, "--step-limit", "traffic")
+    }
+
+    /// Refuses sizes of the wildlife world.
+    pub fn refuse_wildlife(&self) -> Result<()> {
+        refuse(&self.drones, "--drones", "wildlife")?;
+        refuse(&self.grid, "--grid", "wildlife")
+    }
+
     /// Rows and columns of junctions.
     pub fn junctions(&self) -> Result<(usize, usize)> {
         self.junctions.as_deref().map_or(Ok((2, 2)), junctions)

@@ -9,9 +9,12 @@ pub enum Error {
     /// A size, count or option that does not make a world. The message says what would.
     #[error("{0}")]
     BadWorld(String),
-    /// A saved state or script that does not fit this world.
+    /// A saved state that does not fit this world.
     #[error("cannot load this state: {0}")]
     BadState(String),
+    /// A script that cannot be replayed.
+    #[error("{0}")]
+    BadScript(String),
     /// A group, or a group element, that does not act on this world.
     #[error(transparent)]
     Group(#[from] equimarl_group::Error),
@@ -19,11 +22,11 @@ pub enum Error {
     #[error("cannot draw this: {0}")]
     Draw(String),
     /// A file that cannot be written.
-    #[error("cannot write {}: {source}", path.display())]
+    #[error("cannot write {}: {why}", path.display())]
     Write {
         /// The file.
         path: std::path::PathBuf,
-        /// Why not.
-        source: std::io::Error,
+        /// Why not. Part of the message, so it is not a source that would say it again.
+        why: std::io::Error,
     },
 }

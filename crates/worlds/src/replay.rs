@@ -43,8 +43,26 @@ pub enum Script {
 /// # Errors
 /// If the text is not a script, or asks for something that the world does not have.
 pub fn replay(text: &str) -> Result<Value> {
-    let script =
-        serde_json::from_str(text).map_err(|error| Error::BadState(format!("not a script: {error}")))?;
+    let script = serde_json::from_str(text).map_err(|error| Error::BadScript(not_a_script(text, &error)))?;
+    play_script(script).map_err(|error| match error {
+        Error::BadState(why) => Error::BadScript(why),
+        other => other,
+    })
+}
+
+/// Why the text is not a script, for people.
+fn not_a_script(text: &str, error: &serde_json::Error) -> String {
+    if error.is_eof() {
+        return format!("it ends too early, at line {} column {}", error.line(), error.column());
+    }
+    let content: Option<Value> = serde_json::from_str(text).ok();
+    if content.is_some_and(|content| content.get("state").is_some()) {
+        return "it holds a saved state; a script holds a start, all actions and all chance".into();
+    }
+    format!("it is not a script: {error}")
+}
+
+fn play_script(script: Script) -> Result<Value> {
     match script {
         Script::Traffic { rows, cols, schedule, actions } => {
             let options = TrafficOptions { rows, cols, ..TrafficOptions::default() };
@@ -65,7 +83,7 @@ pub fn replay(text: &str) -> Result<Value> {
             let mut world = Wildlife::new(drones.len(), grid)?;
             world.place(&drones, poacher, 0)?;
             if let Some(step) = poacher_moves.iter().position(|&m| m >= MOVES) {
-                return Err(Error::BadState(format!(
+                return Err(Error::BadScript(format!(
                     "poacher move {step} is {}; moves are 0 to {}",
                     poacher_moves[step],
                     MOVES - 1
@@ -75,7 +93,7 @@ pub fn replay(text: &str) -> Result<Value> {
                 Some(&chosen) => Ok(chosen),
                 // Whoever is captured does not move any more, so the last move may be left out.
                 None if ended => Ok(0),
-                None => Err(Error::BadState(format!(
+                None => Err(Error::BadScript(format!(
                     "there are {} poacher moves, but step {step} needs one too",
                     poacher_moves.len()
                 ))),
@@ -101,14 +119,14 @@ fn play<W: World>(
     let mut steps = Vec::new();
     for (step, actions) in actions.iter().enumerate() {
         if actions.len() != world.agents() {
-            return Err(Error::BadState(format!(
+            return Err(Error::BadScript(format!(
                 "step {step} has {} actions, this world has {} agents",
                 actions.len(),
                 world.agents()
             )));
         }
         if let Some(agent) = actions.iter().position(|&a| a >= world.actions()) {
-            return Err(Error::BadState(format!(
+            return Err(Error::BadScript(format!(
                 "step {step} gives agent {agent} the action {}; actions are 0 to {}",
                 actions[agent],
                 world.actions() - 1
@@ -173,7 +191,14 @@ mod tests {
             format!(r#"{{"world":"wildlife","grid":7,"drones":[[0,0],[1,1]],"poacher":[3,3],{tail}}}"#)
         };
         for (text, part) in [
-            ("", "not a script"),
+            ("", "ends too early, at line 1 column 0"),
+            (r#"{"world":"traffic","rows":2,"cols":2,"schedule":[[0,"#, "ends too early"),
+            ("[]", "not a script: missing field `world`"),
+            (r#"{"world":"traffic","state":{},"actions":[0]}"#, "holds a saved state"),
+            (
+                r#"{"world":"wildlife","grid":7,"drones":[[1,1],[1,1]],"poacher":[3,3],"actions":[],"poacher_moves":[]}"#,
+                "drones 0 and 1 share the cell [1, 1]",
+            ),
             ("{\"world\":\"chess\"}", "unknown variant `chess`"),
             ("{\"world\":\"traffic\",\"rows\":2}", "missing field"),
             (
@@ -194,6 +219,7 @@ mod tests {
             (r#"{"world":"traffic","rows":0,"cols":2,"schedule":[],"actions":[]}"#, "junction"),
         ] {
             let error = replay(text).unwrap_err().to_string();
+            assert!(!error.contains("state: "), "{error}");
             assert!(error.contains(part), "{text}: {error}");
         }
     }

@@ -5,7 +5,7 @@ use crate::output::{print, print_json, table};
 use crate::world::{AnyWorld, WorldArgs, WorldName};
 use anyhow::Result;
 use burn::tensor::Device;
-use clap::Args as ClapArgs;
+use clap::{Args as ClapArgs, ValueEnum};
 use equimarl_group::Group;
 use equimarl_learn::{EquivarianceReport, TOLERANCE, equivariance};
 use equimarl_nn::Policy;
@@ -29,10 +29,10 @@ pub struct Args {
     #[arg(long)]
     group: Option<String>,
     /// How many random states are compared.
-    #[arg(long, default_value_t = 50)]
+    #[arg(long, default_value_t = 50, allow_negative_numbers = true)]
     states: usize,
     /// The seed of the states and of fresh weights.
-    #[arg(long, default_value_t = 0)]
+    #[arg(long, default_value_t = 0, allow_negative_numbers = true)]
     seed: u64,
     #[command(flatten)]
     size: WorldArgs,
@@ -49,11 +49,13 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         _ => "C4",
     };
     let symmetry = args.group.as_deref().unwrap_or(usual);
+    // First, because it knows best which symmetry it can have.
+    let world = args.size.build(args.world, Some(symmetry))?;
     let claimed: Group = if kind.is_plain() { Group::cyclic(1)? } else { symmetry.parse()? };
     let config = paper_config(args.world, &args.size, kind, &claimed)?;
     let network = fresh(&config, args.seed, &Device::flex())?;
     let policy = Policy::new(&network.dense())?;
-    let (group, report) = match args.size.build(args.world, Some(symmetry))? {
+    let (group, report) = match world {
         AnyWorld::Wildlife(w) => {
             (w.symmetry().group.clone(), equivariance(&policy, &w, args.states, args.seed)?)
         }
@@ -66,7 +68,8 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         let mut value = serde_json::to_value(&report)?;
         value["parameters"] = json!(parameters);
         value["world"] = json!(config.setting.world);
-        value["method"] = json!(kind.name());
+        value["method"] = json!(args.method.to_possible_value().map(|m| m.get_name().to_string()));
+        value["network"] = json!(kind.name());
         value["group"] = json!(group.name());
         value["tolerance"] = json!(TOLERANCE);
         print_json(&value)?;

@@ -21,10 +21,10 @@ pub struct Args {
     #[arg(long)]
     group: Option<String>,
     /// Steps of random rollouts, each tried with every group element.
-    #[arg(long, default_value_t = 5000)]
+    #[arg(long, default_value_t = 5000, allow_negative_numbers = true)]
     steps: usize,
     /// The seed of the rollouts.
-    #[arg(long, default_value_t = 0)]
+    #[arg(long, default_value_t = 0, allow_negative_numbers = true)]
     seed: u64,
     /// Where the states of counterexamples are saved.
     #[arg(long, value_name = "DIR", default_value = "counterexamples")]

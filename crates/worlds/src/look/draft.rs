@@ -19,7 +19,7 @@ impl Draft {
         // Two drafts of one program for the same file keep apart.
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let refuse =
-            |kind, why: &str| Err(Error::Write { path: path.into(), source: io::Error::new(kind, why) });
+            |kind, why: &str| Err(Error::Write { path: path.into(), why: io::Error::new(kind, why) });
         let Some(name) = path.file_name() else {
             return refuse(io::ErrorKind::InvalidInput, "this is not the name of a file");
         };
@@ -32,7 +32,7 @@ impl Draft {
         let temporary = path.with_file_name(hidden);
         match File::create(&temporary) {
             Ok(file) => Ok(Draft { file: BufWriter::new(file), temporary, path: path.into() }),
-            Err(source) => Err(Error::Write { path: path.into(), source }),
+            Err(why) => Err(Error::Write { path: path.into(), why }),
         }
     }
 
@@ -48,7 +48,7 @@ impl Draft {
             self.file.get_ref().sync_all()?;
             fs::rename(&self.temporary, &self.path)
         });
-        complete.map_err(|source| Error::Write { path: self.path.clone(), source })
+        complete.map_err(|why| Error::Write { path: self.path.clone(), why })
     }
 }
 

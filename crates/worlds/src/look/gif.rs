@@ -103,11 +103,11 @@ impl GifWriter {
 }
 
 fn refused(draft: &Draft, error: EncodingError) -> Error {
-    let source = match error {
+    let why = match error {
         EncodingError::Io(error) => error,
         other => io::Error::other(other),
     };
-    Error::Write { path: draft.path().into(), source }
+    Error::Write { path: draft.path().into(), why }
 }
 
 /// The encoder and its two newest pictures: how long a frame is shown is known only when the next one comes.

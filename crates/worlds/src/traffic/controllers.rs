@@ -22,6 +22,9 @@ pub struct FixedCycle {
 }
 
 impl FixedCycle {
+    /// The usual period, in steps.
+    pub const USUAL: usize = 4;
+
     /// A light that changes every `period` steps.
     ///
     /// # Errors
@@ -37,7 +40,7 @@ impl FixedCycle {
 impl Default for FixedCycle {
     /// The period under which vehicles wait least in the paper's world; 5 and 6 are close.
     fn default() -> Self {
-        FixedCycle { period: 4 }
+        FixedCycle { period: FixedCycle::USUAL }
     }
 }
 
@@ -103,7 +106,7 @@ pub fn traffic_controller(name: &str, period: usize) -> Result<Box<dyn Controlle
         "max-pressure" => Box::new(MaxPressure),
         _ => {
             return Err(Error::BadWorld(format!(
-                "traffic has no controller `{name}`: there are random, fixed-cycle, longest-queue and max-pressure"
+                "traffic has no controller `{name}`; use random, fixed-cycle, longest-queue or max-pressure"
             )));
         }
     })

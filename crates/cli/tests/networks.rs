@@ -1,0 +1,121 @@
+//! Networks as a user or a script sees them: check network, bench network.
+
+mod common;
+
+use common::{answer, equimarl, json, refuses};
+
+/// The paper's networks: world, method, more options, group, parameters.
+const NETWORKS: [(&str, &str, &[&str], &str, u64); 14] = [
+    ("wildlife", "equivariant", &[], "C4", 25_891),
+    ("wildlife", "plain", &[], "C4", 26_694),
+    ("wildlife", "central-equivariant", &[], "C4", 26_903),
+    ("wildlife", "central-plain", &[], "C4", 27_760),
+    ("traffic", "equivariant", &[], "C4", 26_578),
+    ("traffic", "plain", &[], "C4", 28_067),
+    ("traffic", "central-equivariant", &[], "C4", 26_675),
+    ("traffic", "central-plain", &[], "C4", 25_961),
+    ("wildlife", "equivariant", &["--group", "D4"], "D4", 23_144),
+    ("wildlife", "equivariant", &["--group", "C2"], "C2", 25_276),
+    ("traffic", "equivariant", &["--group", "C2"], "C2", 26_218),
+    ("traffic", "equivariant", &["--junctions", "1x2"], "C2", 26_218),
+    ("wildlife", "central-equivariant", &["--drones", "4"], "C4", 27_457),
+    ("wildlife", "central-plain", &["--drones", "4"], "C4", 29_829),
+];
+
+#[test]
+fn equivariant_networks_turn_with_their_world_and_plain_ones_do_not() {
+    for (world, method, more, group, parameters) in NETWORKS {
+        let asked = ["check", "network", "--world", world, "--method", method, "--states", "8"];
+        let found = json(&[&asked, more].concat());
+        assert_eq!(found["parameters"], parameters, "{world} {method} {group}");
+        assert_eq!(found["group"], group);
+        assert_eq!(found["method"], method);
+        let [policy, value] = ["policy_error", "value_error"].map(|key| found[key].as_f64().unwrap());
+        let claims = !method.contains("plain");
+        assert_eq!(found["equivariant"], claims, "{world} {method} {group}");
+        if claims {
+            assert!(policy < 1e-5 && value < 1e-5, "{world} {method} {group}: {policy} {value}");
+        } else {
+            assert!(policy > 1e-3 && value > 1e-3, "{world} {method} {group}: {policy} {value}");
+        }
+    }
+}
+
+#[test]
+fn the_augmentation_methods_train_the_plain_network() {
+    for method in ["augment-random", "augment-full"] {
+        let found = json(&["check", "network", "--world", "wildlife", "--method", method, "--states", "2"]);
+        assert_eq!((&found["method"], &found["network"]), (&method.into(), &"plain".into()));
+        assert_eq!(found["parameters"], 26_694);
+    }
+}
+
+#[test]
+fn other_sizes_and_seeds_are_other_checks() {
+    let check = |more: &[&str]| {
+        let asked = ["check", "network", "--world", "wildlife", "--method", "equivariant", "--states", "4"];
+        let (code, found) = answer(&[&asked, more].concat());
+        assert_eq!((code, &found["equivariant"]), (0, &true.into()), "{found}");
+        found
+    };
+    // A distributed network has the same parameters for every team and every grid.
+    assert_eq!(check(&["--drones", "6", "--grid", "9"])["parameters"], 25_891);
+    assert_eq!(check(&["--grid", "5"])["parameters"], 25_891);
+    let plain = |seed: &str| {
+        let method = ["--method", "plain", "--states", "2", "--seed", seed];
+        json(&[&["check", "network", "--world", "wildlife"], &method[..]].concat())
+    };
+    assert_eq!(plain("1"), plain("1"));
+    assert_ne!(plain("1")["policy_error"], plain("2")["policy_error"]);
+}
+
+#[test]
+fn the_text_says_what_was_found() {
+    let text = |method: &str| {
+        let asked = ["check", "network", "--world", "wildlife", "--states", "2", "--method", method];
+        String::from_utf8(equimarl(&asked).stdout).unwrap()
+    };
+    assert!(text("equivariant").contains("equivariant: every difference is below 1e-5"));
+    assert!(text("plain").contains("not equivariant, as a plain network claims no symmetry"));
+}
+
+#[test]
+fn wrong_networks_are_refused_in_one_line() {
+    let check = |world: &str, method: &str, more: &[&str], part: &str| {
+        refuses(&[&["check", "network", "--world", world, "--method", method], more].concat(), part);
+    };
+    check("wildlife", "equivariant", &["--grid", "3"], "at least 5 cells");
+    check("wildlife", "equivariant", &["--grid", "6"], "odd");
+    check("wildlife", "plain", &["--drones", "0"], "at least 2; got 0");
+    check("wildlife", "equivariant", &["--group", "S3"], "C1, C2, C4, D1, D2 and D4 only");
+    check("wildlife", "equivariant", &["--states", "0"], "at least 1");
+    check("traffic", "equivariant", &["--group", "D4"], "is not a symmetry of 2 x 2 junctions");
+    check("traffic", "central-equivariant", &["--junctions", "2x3", "--group", "C4"], "no quarter turn");
+    check("traffic", "plain", &["--drones", "3"], "--drones belongs to the wildlife world");
+    // Words that do not exist are explained with those that do.
+    let output = equimarl(&["check", "network", "--world", "wildlife", "--method", "magic"]);
+    assert_eq!(output.status.code(), Some(2));
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert!(error.contains("'magic'") && error.contains("central-equivariant"), "{error}");
+}
+
+#[test]
+fn bench_network_names_its_numbers_machine_and_commit() {
+    let found = json(&["bench", "network", "--seconds", "0.001"]);
+    let results = found["results"].as_array().unwrap();
+    for world in ["wildlife", "traffic"] {
+        for kind in ["equivariant", "plain"] {
+            for threads in ["1-thread", "2-threads"] {
+                for tail in ["", "-every-image"] {
+                    let name = format!("{world}-{kind}-{threads}{tail}");
+                    let line = results.iter().find(|r| r["name"] == name.as_str());
+                    let line = line.unwrap_or_else(|| panic!("no {name} in {found}"));
+                    assert_eq!(line["unit"], "ms");
+                    assert!(line["value"].as_f64().unwrap() > 0.0);
+                }
+            }
+        }
+    }
+    assert!(found["machine"]["cpu"].is_string());
+    assert!(found["commit"].is_string());
+}
