@@ -146,9 +146,17 @@ class Network(nn.Module):
     def forward(self, pictures, adjacency, edges):
         """pictures [states, agents, channels, rows, columns], adjacency [states, agents, agents] (normalised),
         edges [states, agents, agents, 2]; logits [states, agents, actions] and values [states]."""
-        x = F.relu(self.conv1(pictures.flatten(0, 1)))
+        features = self.encode(pictures.flatten(0, 1)).unflatten(0, pictures.shape[:2])
+        return self.decide(features, adjacency, edges)
+
+    def encode(self, pictures):
+        """pictures [pictures, channels, rows, columns]; features [pictures, features]."""
+        x = F.relu(self.conv1(pictures))
         x = F.relu(self.conv2(x))
-        f = x.amax((2, 3)).unflatten(0, pictures.shape[:2])
+        return x.amax((2, 3))
+
+    def decide(self, f, adjacency, edges):
+        """What the agents do, from the features [states, agents, features] of what they see."""
         edge = (adjacency.unsqueeze(-1) * edges).sum(2)
         for layer in (self.round1, self.round2):
             f = F.relu(layer(torch.cat([f, edge, adjacency @ f], -1)))
