@@ -73,12 +73,32 @@ impl Atom {
                     Form::Dense(m) => distance(&(&m[s] * &m[h]), &m[sh]) <= tolerance(&m[sh]),
                 };
                 if !fine {
-                    let product = self.matrix(s) * self.matrix(h);
-                    return Err(not_a_homomorphism(group, &self.name, s, h, &product, &self.matrix(sh)));
+                    return Err(self.not_a_homomorphism(group, s, h));
                 }
             }
         }
         Ok(self)
+    }
+
+    fn not_a_homomorphism(&self, group: &Group, s: Element, h: Element) -> Error {
+        let sh = group.mul(s, h);
+        let (product, image) = match &self.form {
+            Form::Signed { index, sign } => {
+                let entry =
+                    |at: u32, j: usize, sign: i8| if at as usize == j { f64::from(sign) } else { 0.0 };
+                let product = |i: usize, j: usize| {
+                    let via = index[s][i] as usize;
+                    entry(index[h][via], j, sign[s][i] * sign[h][via])
+                };
+                let image = |i: usize, j: usize| entry(index[sh][i], j, sign[sh][i]);
+                (show(self.dim, product), show(self.dim, image))
+            }
+            Form::Dense(m) => {
+                let product = &m[s] * &m[h];
+                (show(self.dim, |i, j| product[(i, j)]), show(self.dim, |i, j| m[sh][(i, j)]))
+            }
+        };
+        not_a_homomorphism(group, &self.name, s, h, product, image)
     }
 
     /// The name, as the parser reads it.
@@ -165,7 +185,7 @@ pub(super) fn extend<T: Clone>(
     identity: T,
     mul: impl Fn(&T, &T) -> T,
     same: impl Fn(&T, &T) -> bool,
-    show: impl Fn(&T) -> DMatrix<f64>,
+    show: impl Fn(&T) -> String,
 ) -> Result<Vec<T>> {
     let wanted = group.generators();
     if generators.len() != wanted.len() {
@@ -193,7 +213,7 @@ pub(super) fn extend<T: Clone>(
     // A generator may be the identity, or be given twice; then it must be given as the same matrix.
     for (&s, rho) in wanted.iter().zip(generators) {
         if let Some(reached) = all[s].as_ref().filter(|m| !same(m, rho)) {
-            return Err(not_a_homomorphism(group, name, s, 0, &show(rho), &show(reached)));
+            return Err(not_a_homomorphism(group, name, s, 0, show(rho), show(reached)));
         }
     }
     let all: Option<Vec<T>> = all.into_iter().collect();
@@ -244,8 +264,8 @@ fn not_a_homomorphism(
     name: &str,
     g: Element,
     h: Element,
-    product: &DMatrix<f64>,
-    image: &DMatrix<f64>,
+    product: String,
+    image: String,
 ) -> Error {
     Error::NotAHomomorphism(Box::new(BrokenProduct {
         rep: shorten(name),
@@ -253,22 +273,23 @@ fn not_a_homomorphism(
         g: group.element_name(g).into(),
         h: group.element_name(h).into(),
         gh: group.element_name(group.mul(g, h)).into(),
-        product: show(product),
-        image: show(image),
+        product,
+        image,
     }))
 }
 
-/// A matrix for an error message: as a gather if it is a permutation, by rows otherwise; cut if it is long.
-fn show(m: &DMatrix<f64>) -> String {
+/// A square matrix for an error message: as a gather if it is a permutation, by rows otherwise; cut if it is long. It is
+/// never written out as a whole, which for a long permutation would take gigabytes.
+pub(super) fn show(dim: usize, entry: impl Fn(usize, usize) -> f64) -> String {
     const MOST: usize = 8;
-    if m.nrows() > MOST {
-        let corner: DMatrix<f64> = m.view((0, 0), (MOST, MOST)).into();
-        return format!("[{}, ...] (its first {MOST} rows and columns)", text::matrices(&[corner]));
+    let m = DMatrix::from_fn(dim.min(MOST), dim.min(MOST), entry);
+    if dim > MOST {
+        return format!("[{}, ...] (its first {MOST} rows and columns)", text::matrices(&[m]));
     }
-    match signed_rows(m) {
+    match signed_rows(&m) {
         Some(rows) if rows.iter().all(|r| r.1 == 1) => {
             format!("perm[{}]", text::lists(&[rows.iter().map(|r| r.0).collect()]))
         }
-        _ => format!("[{}]", text::matrices(std::slice::from_ref(m))),
+        _ => format!("[{}]", text::matrices(&[m])),
     }
 }

@@ -67,7 +67,7 @@ impl Rep {
             (0..points).collect(),
             |p, q| compose(p, q),
             |p, q| p == q,
-            |p| DMatrix::from_fn(points, points, |i, j| f64::from(p[i] == j)),
+            |p| atom::show(points, |i, j| f64::from(p[i] == j)),
         )?;
         let atom = Atom::signed(group, name, points, |g, i| (all[g][i], 1))?;
         Ok(Rep::single(group, atom))
@@ -97,7 +97,7 @@ impl Rep {
             DMatrix::identity(dim, dim),
             |a, b| a * b,
             |a, b| atom::distance(a, b) <= atom::tolerance(b),
-            DMatrix::clone,
+            |m| atom::show(dim, |i, j| m[(i, j)]),
         )?;
         Ok(Rep::single(group, Atom::dense(group, name, all)?))
     }

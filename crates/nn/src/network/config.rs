@@ -1,5 +1,7 @@
 //! What network: for which world, of which kind, under which group, how wide.
 
+mod plan;
+
 use crate::error::{Error, Result};
 use equimarl_group::{Element, Group, Plane, Rep};
 use serde::{Deserialize, Serialize};
@@ -84,18 +86,19 @@ impl Setting {
     /// Wildlife monitoring: stay and four moves, which turn with the plane.
     ///
     /// # Errors
-    /// If the group does not act on the plane, or the grid is too small for the convolutions.
+    /// If the group does not act on the plane, the grid is too small for the convolutions, or there is no team.
     pub fn wildlife(drones: usize, grid: usize, group: &Group) -> Result<Setting> {
         const MOVES: [[i32; 2]; 5] = [[0, 0], [1, 0], [0, 1], [-1, 0], [0, -1]];
         let plane = Plane::new(group)?;
         let turn = |g: Element, action: usize| {
             MOVES.iter().position(|&m| m == plane.vector(g, MOVES[action])).unwrap_or(action)
         };
-        if grid < 5 || grid.is_multiple_of(2) {
+        if !(5..=MAX_GRID).contains(&grid) || grid.is_multiple_of(2) {
             return Err(Error::BadNetwork(format!(
-                "networks need an odd grid of at least 5 cells per side, not {grid}"
+                "networks need an odd grid of 5 to {MAX_GRID} cells per side, not {grid}"
             )));
         }
+        check_team(drones)?;
         let actions = permutation(group, 5, turn);
         let size = 3 * grid;
         Ok(Setting {
@@ -111,9 +114,10 @@ impl Setting {
     /// Traffic lights: two phases, which a quarter turn exchanges; a turn also moves the junctions.
     ///
     /// # Errors
-    /// If the group does not act on the plane.
+    /// If the group does not act on the plane, or there are no junctions.
     pub fn traffic(rows: usize, cols: usize, group: &Group) -> Result<Setting> {
         let plane = Plane::new(group)?;
+        check_team(rows.saturating_mul(cols))?;
         let swaps = |g: Element| plane.matrix(g)[0][0] == 0;
         let turn = |g: Element, action: usize| if swaps(g) { 1 - action } else { action };
         // Twice the offset from the centre is a whole number; the world turned by a quarter has cols x rows junctions.
@@ -139,6 +143,17 @@ impl Setting {
             central_heads: team,
         })
     }
+}
+
+/// Far above any world of ours; below, no size that follows overflows.
+const MAX_GRID: usize = 1023;
+const MAX_TEAM: usize = 1 << 20;
+
+fn check_team(agents: usize) -> Result<()> {
+    if agents == 0 || agents > MAX_TEAM {
+        return Err(Error::BadNetwork(format!("a team has 1 to {MAX_TEAM} agents, not {agents}")));
+    }
+    Ok(())
 }
 
 /// A permutation of `n` things per generator, as text; `to(g, k)` is where g sends k. Without generators that move
@@ -200,7 +215,6 @@ pub struct NetworkConfig {
 
 /// The largest width that we build.
 const MAX_WIDTH: usize = 4096;
-const MAX_LAYERS: usize = 16;
 
 impl NetworkConfig {
     /// The paper's network for this world.
@@ -237,20 +251,6 @@ impl NetworkConfig {
     }
 
     pub(super) fn check(&self) -> Result<()> {
-        let (rounds, hidden) = (self.widths.rounds.len(), self.widths.hidden.len());
-        let (wanted, other) = if self.kind.is_central() { (hidden, rounds) } else { (rounds, hidden) };
-        if wanted == 0 || wanted > MAX_LAYERS || other != 0 {
-            return Err(Error::BadNetwork(format!(
-                "a distributed network has 1 to {MAX_LAYERS} message rounds and no hidden layers, a central one the \
-                 reverse; this {} network has {rounds} and {hidden}",
-                self.kind
-            )));
-        }
-        let pixels =
-            |p: [usize; 3]| p.iter().try_fold(1usize, |n, &x| n.checked_mul(x)).unwrap_or(usize::MAX);
-        if pixels(self.setting.picture).max(pixels(self.setting.central_picture)) > 1 << 24 {
-            return Err(Error::BadNetwork("its pictures have more than 16 million numbers".into()));
-        }
-        Ok(())
+        self.plan().map(drop)
     }
 }

@@ -1,0 +1,236 @@
+//! The layers that a config makes, with their exact sizes, before any of them is built.
+//!
+//! Building a network solves bases and fills tables; a plan costs a few characters. So a config that came from a file
+//! is planned first, compared with what the file holds, and only then built.
+
+use super::super::{KERNELS, STRIDES, plane_rep};
+use super::{Kind, MAX_WIDTH, NetworkConfig};
+use crate::error::{Error, Result};
+use equimarl_group::{Group, Plane, Rep, strided_size};
+use std::collections::BTreeMap;
+
+/// The most realised weights of a network. A checkpoint holds every coefficient with two moments, and so stays below
+/// 64 MB.
+const MAX_WEIGHTS: usize = 1 << 22;
+/// The most numbers in a picture.
+const MAX_PIXELS: usize = 1 << 22;
+const MAX_LAYERS: usize = 16;
+const MAX_HEADS: usize = 256;
+const MAX_AGENTS: usize = 1 << 20;
+/// The longest text of a group, and of an action representation.
+const MAX_GROUP_TEXT: usize = 128;
+const MAX_ACTION_TEXT: usize = 1 << 16;
+const MAX_NAME: usize = 64;
+/// The most summands of an action representation.
+const MAX_TERMS: usize = 64;
+
+/// A network that is not built yet.
+#[derive(Clone, Debug)]
+pub(crate) struct Plan {
+    /// Its layers, in the order of the network.
+    pub layers: Vec<Layer>,
+}
+
+/// What one layer maps to what.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Layer {
+    pub name: String,
+    pub input: Rep,
+    pub output: Rep,
+    /// The filter size, if this is a convolution.
+    pub kernel: Option<usize>,
+}
+
+impl Plan {
+    /// Free coefficients of all layers.
+    pub fn parameters(&self) -> usize {
+        self.layers.iter().flat_map(Layer::ranks).sum()
+    }
+
+    /// The tensors of a model file: coefficients by name. A layer without invariant outputs has no bias.
+    pub fn coefficients(&self) -> BTreeMap<String, Vec<usize>> {
+        let tensors = self.layers.iter().flat_map(|layer| {
+            let [weight, bias] = layer.ranks();
+            [(format!("{}.weight", layer.name), vec![weight]), (format!("{}.bias", layer.name), vec![bias])]
+        });
+        tensors.filter(|(_, shape)| shape[0] > 0).collect()
+    }
+
+    /// The tensors of a dense export: realised weights and biases by name.
+    pub fn realised(&self) -> BTreeMap<String, Vec<usize>> {
+        let tensors = self.layers.iter().flat_map(|layer| {
+            let bias = vec![layer.output.dim()];
+            [(format!("{}.weight", layer.name), layer.shape()), (format!("{}.bias", layer.name), bias)]
+        });
+        tensors.collect()
+    }
+}
+
+impl Layer {
+    fn new(name: impl Into<String>, input: &Rep, output: &Rep, kernel: Option<usize>) -> Layer {
+        Layer { name: name.into(), input: input.clone(), output: output.clone(), kernel }
+    }
+
+    /// The numbers of coefficients of the weight and the bias. The dimension of the equivariant maps is the mean over g
+    /// of chi_out(g) chi_in(g^-1) times the filter pixels that g leaves in place; of invariant vectors, of chi_out(g).
+    pub fn ranks(&self) -> [usize; 2] {
+        let group = self.input.group();
+        let plane = self.kernel.and_then(|k| Some((k, Plane::new(group).ok()?)));
+        let fixed = |g| match &plane {
+            Some((k, plane)) => plane.gather(g, *k).iter().enumerate().filter(|&(p, &q)| p == q).count(),
+            None => 1,
+        };
+        let sum: f64 = group
+            .elements()
+            .map(|g| self.output.character(g) * self.input.character(group.inverse(g)) * fixed(g) as f64)
+            .sum();
+        [(sum / group.order() as f64).round() as usize, self.output.trivial_multiplicity()]
+    }
+
+    /// The shape of the realised weight: \[out, in\], or \[out, in, k, k\].
+    pub fn shape(&self) -> Vec<usize> {
+        let mut shape = vec![self.output.dim(), self.input.dim()];
+        shape.extend(self.kernel.iter().flat_map(|&k| [k, k]));
+        shape
+    }
+}
+
+impl NetworkConfig {
+    /// All layers of this network.
+    ///
+    /// # Errors
+    /// If the config does not make a network, or one that is larger than we build.
+    pub(crate) fn plan(&self) -> Result<Plan> {
+        self.check_sizes()?;
+        let group = self.group()?;
+        let (setting, central) = (&self.setting, self.kind.is_central());
+        let [channels, height, width] = if central { setting.central_picture } else { setting.picture };
+        for side in [height, width] {
+            let between = strided_size(side, KERNELS[0], STRIDES[0])?;
+            strided_size(between, KERNELS[1], STRIDES[1])?;
+        }
+        let [first, second] = self.widths.convolutions;
+        let picture = Rep::trivial(&group).copies(channels)?;
+        let hidden = self.channels(&group, first)?;
+        let mut features = self.channels(&group, second)?;
+        let mut layers = vec![
+            Layer::new("conv1", &picture, &hidden, Some(KERNELS[0])),
+            Layer::new("conv2", &hidden, &features, Some(KERNELS[1])),
+        ];
+        let edge = plane_rep(&group)?;
+        for (i, &width) in self.widths.rounds.iter().enumerate() {
+            let output = self.channels(&group, width)?;
+            let input = features.clone().plus(&edge)?.plus(&features)?;
+            layers.push(Layer::new(format!("round{}", i + 1), &input, &output, None));
+            features = output;
+        }
+        for (i, &width) in self.widths.hidden.iter().enumerate() {
+            let output = self.channels(&group, width)?;
+            layers.push(Layer::new(format!("hidden{}", i + 1), &features, &output, None));
+            features = output;
+        }
+        for (i, output) in self.heads(&group)?.iter().enumerate() {
+            let name =
+                if setting.heads(self.kind).len() > 1 { format!("policy{}", i + 1) } else { "policy".into() };
+            layers.push(Layer::new(name, &features, output, None));
+        }
+        layers.push(Layer::new("value", &features, &Rep::trivial(&group), None));
+        let size = |layer: &Layer| layer.shape().iter().fold(1usize, |n, &x| n.saturating_mul(x));
+        let weights = layers.iter().map(size).fold(0usize, usize::saturating_add);
+        if weights > MAX_WEIGHTS {
+            return bad(format!("it would have {weights} weights, and we build at most {MAX_WEIGHTS}"));
+        }
+        Ok(Plan { layers })
+    }
+
+    /// How the group permutes the logits of each head.
+    fn heads(&self, group: &Group) -> Result<Vec<Rep>> {
+        let setting = &self.setting;
+        let actions = action_rep(group, &setting.actions)?;
+        let heads: Result<Vec<Rep>> = setting.heads(self.kind).iter().map(|h| action_rep(group, h)).collect();
+        let heads = heads?;
+        let decided = heads.iter().map(Rep::dim).fold(0usize, usize::saturating_add);
+        if self.kind.is_central() && decided != setting.agents.saturating_mul(actions.dim()) {
+            return bad(format!(
+                "a central network under {group} cannot decide for {} agents of `{}`: its heads give {decided} logits",
+                setting.agents, setting.world
+            ));
+        }
+        Ok(heads)
+    }
+
+    /// Everything that can be checked without building anything.
+    fn check_sizes(&self) -> Result<()> {
+        let (setting, widths) = (&self.setting, &self.widths);
+        if setting.world.is_empty()
+            || setting.world.len() > MAX_NAME
+            || setting.world.chars().any(char::is_control)
+        {
+            return bad(format!("a world's name is one line of 1 to {MAX_NAME} bytes"));
+        }
+        if setting.agents == 0 || setting.agents > MAX_AGENTS {
+            return bad(format!("a team has 1 to {MAX_AGENTS} agents, not {}", setting.agents));
+        }
+        let (rounds, hidden) = (widths.rounds.len(), widths.hidden.len());
+        let central = self.kind.is_central();
+        let (wanted, other) = if central { (hidden, rounds) } else { (rounds, hidden) };
+        if wanted == 0 || wanted > MAX_LAYERS || other != 0 {
+            return bad(format!(
+                "a distributed network has 1 to {MAX_LAYERS} message rounds and no hidden layers, a central one the \
+                 reverse; this {} network has {rounds} and {hidden}",
+                self.kind
+            ));
+        }
+        let all = widths.convolutions.iter().chain(&widths.rounds).chain(&widths.hidden);
+        if let Some(width) = all.clone().find(|&&w| w == 0 || w > MAX_WIDTH) {
+            return bad(format!("widths are between 1 and {MAX_WIDTH}, and {width} is not"));
+        }
+        // Only the picture that the network looks at: a distributed one runs in cities too large to look at as a whole.
+        let picture = if central { setting.central_picture } else { setting.picture };
+        if picture.iter().try_fold(1usize, |n, &x| n.checked_mul(x)).is_none_or(|n| n > MAX_PIXELS) {
+            return bad(format!("its pictures have more than {MAX_PIXELS} numbers"));
+        }
+        if setting.heads(self.kind).len() > MAX_HEADS {
+            return bad(format!("a central network has at most {MAX_HEADS} heads"));
+        }
+        if self.group.len() > MAX_GROUP_TEXT {
+            return bad(format!("its group takes more than {MAX_GROUP_TEXT} bytes to write"));
+        }
+        Ok(())
+    }
+}
+
+impl super::Setting {
+    /// The heads that a network of this kind has.
+    fn heads(&self, kind: Kind) -> &[String] {
+        if kind.is_central() { &self.central_heads } else { std::slice::from_ref(&self.actions) }
+    }
+}
+
+/// How the group permutes actions. Products and pictures are left out of the language here: a few letters of them
+/// make gigabytes, and no team acts by them.
+fn action_rep(group: &Group, text: &str) -> Result<Rep> {
+    let permuted = |why: &str| {
+        bad(format!(
+            "a group permutes actions, so write them as a sum of perm[...], trivial, regular and quotient(...); {why}"
+        ))
+    };
+    if text.len() > MAX_ACTION_TEXT {
+        return permuted(&format!("this one takes more than {MAX_ACTION_TEXT} bytes"));
+    }
+    if let Some(word) = ["dual", "tensor", "pixels", "matrix"].iter().find(|w| text.contains(**w)) {
+        return permuted(&format!("this one has `{word}`"));
+    }
+    let rep = Rep::parse(group, text)?;
+    match rep.terms().iter().find(|t| !t.atom.is_permutation()) {
+        Some(term) => permuted(&format!("`{}` is not a permutation", term.atom.name())),
+        None if rep.terms().len() > MAX_TERMS => {
+            permuted(&format!("this one has more than {MAX_TERMS} summands"))
+        }
+        None => Ok(rep),
+    }
+}
+
+fn bad<T>(why: String) -> Result<T> {
+    Err(Error::BadNetwork(why))
+}
