@@ -2,6 +2,8 @@
 
 mod bench;
 mod check;
+mod export;
+mod inspect;
 mod network;
 mod output;
 mod play;
@@ -40,6 +42,10 @@ enum Verb {
     Solve(solve::Solve),
     /// Replay a scripted episode, step by step.
     Replay(replay::Args),
+    /// Print what is in a model file: layers, representations, ranks, parameters.
+    Inspect(inspect::Args),
+    /// Write a model's realised weights under fixed names, for other frameworks and small devices.
+    Export(export::Args),
     /// Measure how fast it is on this machine.
     #[command(subcommand)]
     Bench(bench::Bench),
@@ -52,6 +58,8 @@ fn main() -> ExitCode {
         Verb::Check(check) => check.run(),
         Verb::Solve(solve) => solve.run(),
         Verb::Replay(args) => replay::run(&args),
+        Verb::Inspect(args) => inspect::run(&args),
+        Verb::Export(args) => export::run(&args),
         Verb::Bench(bench) => bench.run(),
     };
     match done {

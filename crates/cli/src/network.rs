@@ -26,14 +26,22 @@ pub enum Method {
 }
 
 impl Method {
+    /// The method as the learner knows it.
+    pub fn learn(self) -> equimarl_learn::Method {
+        use equimarl_learn::Method as Learn;
+        match self {
+            Method::Equivariant => Learn::Equivariant,
+            Method::Plain => Learn::Plain,
+            Method::AugmentRandom => Learn::AugmentRandom,
+            Method::AugmentFull => Learn::AugmentFull,
+            Method::CentralEquivariant => Learn::CentralEquivariant,
+            Method::CentralPlain => Learn::CentralPlain,
+        }
+    }
+
     /// The network that this method trains.
     pub fn kind(self) -> Kind {
-        match self {
-            Method::Equivariant => Kind::Equivariant,
-            Method::Plain | Method::AugmentRandom | Method::AugmentFull => Kind::Plain,
-            Method::CentralEquivariant => Kind::CentralEquivariant,
-            Method::CentralPlain => Kind::CentralPlain,
-        }
+        self.learn().kind()
     }
 }
 

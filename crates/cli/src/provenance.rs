@@ -11,6 +11,11 @@ pub fn machine() -> Value {
     json!({ "cpu": cpu(), "cores": cores, "os": std::env::consts::OS, "arch": std::env::consts::ARCH })
 }
 
+/// Version, commit and CPU: what stands in every summary and model.
+pub fn origin() -> Value {
+    json!({ "version": env!("CARGO_PKG_VERSION"), "commit": COMMIT, "cpu": cpu() })
+}
+
 fn cpu() -> String {
     let listing = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let name = listing.lines().find_map(|line| line.strip_prefix("model name"));

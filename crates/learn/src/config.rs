@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 use equimarl_group::Group;
 use equimarl_nn::{Kind, NetworkConfig, Setting, Widths};
-use equimarl_worlds::{Traffic, TrafficOptions, Wildlife};
+use equimarl_worlds::{Symmetric, Traffic, TrafficOptions, Wildlife};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -171,7 +171,18 @@ impl WorldConfig {
             }
             WorldConfig::Traffic { rows, cols, arrival_steps, arrival_probability, step_limit } => {
                 let options = TrafficOptions { rows, cols, arrival_steps, arrival_probability, step_limit };
-                AnyWorld::Traffic(Traffic::new(options)?.under(group)?)
+                let world = Traffic::new(options)?.under(group)?;
+                let plane = &world.symmetry().plane;
+                let mirrors = |g| {
+                    let [[a, b], [c, d]] = plane.matrix(g);
+                    a * d - b * c < 0
+                };
+                if group.elements().any(mirrors) {
+                    return Err(Error::BadConfig(format!(
+                        "{group} has mirrors, and traffic has none: its lanes are one-way; use C4 or C2"
+                    )));
+                }
+                AnyWorld::Traffic(world)
             }
         })
     }
@@ -441,7 +452,7 @@ fn unknown(key: &str, known: impl IntoIterator<Item = impl AsRef<str>>) -> Error
     let known: Vec<String> = known.into_iter().map(|k| k.as_ref().to_string()).collect();
     let nearest = known.iter().min_by_key(|k| edits(wanted, k));
     let hint = match nearest {
-        Some(k) if edits(wanted, k) <= 1 + wanted.chars().count() / 3 => format!("; did you mean `{k}`?"),
+        Some(k) if edits(wanted, k) <= 1 + wanted.chars().count() / 4 => format!("; did you mean `{k}`?"),
         _ => format!("; there are {}", known.join(", ")),
     };
     Error::BadConfig(format!("there is no setting `{key}`{hint}"))

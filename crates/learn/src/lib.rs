@@ -17,7 +17,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub mod checkpoint;
 mod config;
+mod controller;
 mod episodes;
 mod equivariance;
 mod error;
@@ -27,8 +29,10 @@ mod observe;
 mod optimiser;
 mod ppo;
 mod returns;
+pub mod run;
 
 pub use config::{AnyWorld, Method, PRESETS, TrainConfig, WorldConfig};
+pub use controller::Learned;
 pub use episodes::{Episodes, Finished, RECENT};
 pub use equivariance::{ElementError, EquivarianceReport, TOLERANCE, equivariance, random_states};
 pub use error::{Error, Result};

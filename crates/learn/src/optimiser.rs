@@ -46,4 +46,19 @@ impl Optimiser {
         network.set_parameters(values)?;
         Ok(norm)
     }
+
+    /// Updates so far.
+    pub fn steps(&self) -> u64 {
+        self.steps
+    }
+
+    /// The first and second moments.
+    pub(crate) fn moments(&self) -> (&[Vec<f32>], &[Vec<f32>]) {
+        (&self.first, &self.second)
+    }
+
+    /// Continues from saved moments.
+    pub(crate) fn restore(&mut self, steps: u64, first: Vec<Vec<f32>>, second: Vec<Vec<f32>>) {
+        (self.steps, self.first, self.second) = (steps, first, second);
+    }
 }

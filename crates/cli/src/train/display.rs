@@ -1,0 +1,182 @@
+//! What one sees while a team learns: a bar in a terminal, plain lines elsewhere, JSON lines for programs.
+
+use equimarl_learn::TrainConfig;
+use equimarl_learn::run::Event;
+use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::json;
+use std::io::IsTerminal;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// Plain lines come at most this often.
+const BETWEEN_LINES: Duration = Duration::from_secs(10);
+/// JSON lines come at most this often.
+const BETWEEN_JSON: Duration = Duration::from_millis(200);
+/// Points of the sparkline.
+const POINTS: usize = 24;
+
+enum Output {
+    Bar(ProgressBar),
+    Lines,
+    Json,
+    Nothing,
+}
+
+pub struct Display {
+    output: Output,
+    steps: u64,
+    /// Where this process began, after a resume.
+    begun: u64,
+    start: Instant,
+    last: Instant,
+    traffic: bool,
+    history: Vec<f64>,
+}
+
+impl Display {
+    pub fn new(config: &TrainConfig, folder: &Path, quiet: bool, json: bool) -> Display {
+        let output = match (json, quiet, std::io::stderr().is_terminal()) {
+            (true, ..) => Output::Json,
+            (_, true, _) => Output::Nothing,
+            (_, _, true) => {
+                let bar = ProgressBar::new(config.steps);
+                // The template is ours; if it were wrong, the usual bar would do.
+                if let Ok(style) =
+                    ProgressStyle::with_template("{bar:24} {percent:>3}%  {per_sec}  {eta} left  {msg}")
+                {
+                    bar.set_style(style);
+                }
+                Output::Bar(bar)
+            }
+            _ => Output::Lines,
+        };
+        if !quiet && !json {
+            eprintln!(
+                "training {} in {} for {} steps, seed {}, into {}",
+                config.method,
+                config.world.name(),
+                config.steps,
+                config.seed,
+                folder.display()
+            );
+        }
+        let now = Instant::now();
+        Display {
+            output,
+            steps: config.steps,
+            begun: 0,
+            start: now,
+            last: now,
+            traffic: config.world.name() == "traffic",
+            history: vec![],
+        }
+    }
+
+    pub fn hear(&mut self, event: Event<'_>) {
+        match event {
+            Event::Resumed { steps } => {
+                self.begun = steps;
+                self.say(&format!("continuing after {steps} steps"));
+            }
+            Event::Warning(text) => self.say(&format!("warning: {text}")),
+            Event::Evaluation { steps, found } => {
+                let mean = |way: &str| found[way]["return"]["mean"].as_f64().unwrap_or(f64::NAN);
+                if let Output::Json = self.output {
+                    println!("{}", json!({ "steps": steps, "evaluation": found }));
+                } else {
+                    let gap = found["gap"]
+                        .as_f64()
+                        .map_or(String::new(), |g| format!(", {g:.3} below the optimum"));
+                    self.say(&format!(
+                        "evaluated after {steps} steps: {:.3} (likeliest actions), {:.3} (sampled){gap}",
+                        mean("greedy"),
+                        mean("sampled")
+                    ));
+                }
+            }
+            Event::Iteration { steps, episodes, mean_return, measure, progress } => {
+                let due = match self.output {
+                    Output::Json => self.last.elapsed() >= BETWEEN_JSON || steps >= self.steps,
+                    Output::Lines => self.last.elapsed() >= BETWEEN_LINES,
+                    Output::Bar(_) => self.last.elapsed() >= Duration::from_millis(80),
+                    Output::Nothing => false,
+                };
+                if let Output::Bar(bar) = &self.output {
+                    bar.set_position(steps);
+                }
+                if !due {
+                    return;
+                }
+                self.last = Instant::now();
+                let rate = (steps - self.begun) as f64 / self.start.elapsed().as_secs_f64();
+                if let Output::Json = self.output {
+                    let mut line = json!({
+                        "steps": steps, "episodes": episodes, "return": mean_return, "entropy": progress.entropy,
+                        "kl": progress.divergence, "steps_per_second": rate,
+                    });
+                    if self.traffic {
+                        line["waiting"] = json!(measure);
+                    }
+                    println!("{line}");
+                    return;
+                }
+                self.history.push(mean_return);
+                let extra = if self.traffic { format!("waiting {measure:.2}  ") } else { String::new() };
+                let text = format!(
+                    "return {mean_return:.3}  {extra}entropy {:.3}  KL {:.4}  {}",
+                    progress.entropy,
+                    progress.divergence,
+                    sparkline(&self.history, POINTS)
+                );
+                match &self.output {
+                    Output::Bar(bar) => bar.set_message(text),
+                    _ => {
+                        let left = (self.steps - steps.min(self.steps)) as f64 / rate;
+                        eprintln!("{steps}/{} steps  {rate:.0}/s  {left:.0} s left  {text}", self.steps);
+                    }
+                }
+            }
+        }
+    }
+
+    fn say(&self, text: &str) {
+        match &self.output {
+            Output::Bar(bar) => bar.println(text),
+            Output::Lines => eprintln!("{text}"),
+            Output::Json | Output::Nothing => {}
+        }
+    }
+
+    pub fn close(&self) {
+        if let Output::Bar(bar) = &self.output {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+/// A curve in one line of text, averaged down to so many points.
+pub fn sparkline(values: &[f64], points: usize) -> String {
+    let values: Vec<f64> = values.iter().copied().filter(|v| v.is_finite()).collect();
+    if values.is_empty() {
+        return String::new();
+    }
+    let size = values.len().div_ceil(points);
+    let means: Vec<f64> = values.chunks(size).map(|c| c.iter().sum::<f64>() / c.len() as f64).collect();
+    let (low, high) = means.iter().fold((f64::MAX, f64::MIN), |(l, h), &v| (l.min(v), h.max(v)));
+    const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+    let bar = |v: f64| BARS[(((v - low) / (high - low).max(1e-9)) * 7.0).round() as usize];
+    means.into_iter().map(bar).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::sparkline;
+
+    #[test]
+    fn a_rising_curve_rises() {
+        assert_eq!(sparkline(&[0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0], 8), "▁▂▃▄▅▆▇█");
+        assert_eq!(sparkline(&[1.0; 5], 8), "▁▁▁▁▁");
+        assert_eq!(sparkline(&[f64::NAN], 8), "");
+        assert_eq!(sparkline(&(0..100).map(f64::from).collect::<Vec<_>>(), 10).chars().count(), 10);
+    }
+}

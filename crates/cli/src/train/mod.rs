@@ -1,0 +1,277 @@
+//! `equimarl train`: the main job.
+
+mod display;
+
+use crate::network::Method;
+use crate::output::print;
+use crate::provenance;
+use crate::world::{WorldArgs, WorldName};
+use anyhow::{Context, Result, bail, ensure};
+use clap::Args as ClapArgs;
+use equimarl_learn::run::{self, Ended};
+use equimarl_learn::{TrainConfig, WorldConfig, checkpoint};
+use serde_json::Value;
+use signal_hook::consts::{SIGINT, SIGTERM};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+#[derive(ClapArgs)]
+#[command(after_help = "\
+Settings come from the preset, then from --config, then from flags; --set changes any of them. The resolved settings are
+written to the run directory. Ctrl-C writes a checkpoint; --resume continues with the same bits as never having stopped.
+
+Examples:
+  equimarl train --world wildlife --drones 3 --method equivariant --steps 100000 --seed 1 --out runs/a
+  equimarl train --world traffic --method plain --preset paper --set lambda=0.95 --out runs/b
+  equimarl train --resume runs/a")]
+pub struct Args {
+    /// The world to learn in [default: wildlife].
+    #[arg(long)]
+    world: Option<WorldName>,
+    /// How to learn [default: equivariant].
+    #[arg(long)]
+    method: Option<Method>,
+    /// The symmetry that is built in or augmented with [default: C4; C2 for cities that are not square].
+    #[arg(long)]
+    group: Option<String>,
+    /// Environment steps.
+    #[arg(long, value_name = "N")]
+    steps: Option<u64>,
+    /// The seed of everything random.
+    #[arg(long)]
+    seed: Option<u64>,
+    /// Adam's learning rate.
+    #[arg(long, value_name = "X")]
+    learning_rate: Option<f64>,
+    /// The settings to start from: default, or paper.
+    #[arg(long, value_name = "NAME")]
+    preset: Option<String>,
+    /// Settings in a TOML file.
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Any other setting, as in TOML: --set discount=0.95.
+    #[arg(long, value_name = "KEY=VALUE")]
+    set: Vec<String>,
+    /// The run directory [default: runs/<world>-<method>-<seed>].
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Continue the run in this directory.
+    #[arg(long, value_name = "RUN")]
+    resume: Option<PathBuf>,
+    /// Threads [default: all cores, or RAYON_NUM_THREADS]. The result does not depend on it.
+    #[arg(long, value_name = "N")]
+    threads: Option<usize>,
+    /// Print nothing but errors.
+    #[arg(long)]
+    quiet: bool,
+    /// Print one JSON object per line while training, and the summary as the last one.
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    size: WorldArgs,
+}
+
+pub fn run(args: &Args) -> Result<ExitCode> {
+    if let Some(threads) = args.threads {
+        ensure!((1..=1024).contains(&threads), "--threads must be between 1 and 1024, not {threads}");
+        rayon::ThreadPoolBuilder::new().num_threads(threads).build_global()?;
+    }
+    let folder = match &args.resume {
+        Some(folder) => {
+            resumable(args, folder)?;
+            folder.clone()
+        }
+        None => {
+            let config = resolve(args)?;
+            let usual = || format!("runs/{}-{}-{}", config.world.name(), config.method, config.seed).into();
+            let folder = args.out.clone().unwrap_or_else(usual);
+            run::create(&folder, &config)?;
+            folder
+        }
+    };
+    if run::summary(&folder)?.is_some() {
+        if !args.quiet {
+            eprintln!("{} is finished; its summary is in summary.json", folder.display());
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
+    drive(&folder, args.quiet, args.json)
+}
+
+/// Runs until the end or a signal.
+fn drive(folder: &Path, quiet: bool, json: bool) -> Result<ExitCode> {
+    let signal = Arc::new(AtomicUsize::new(0));
+    for number in [SIGINT, SIGTERM] {
+        signal_hook::flag::register_usize(number, signal.clone(), number as usize)
+            .context("cannot listen to signals")?;
+    }
+    let config = checkpoint::read_config(folder)?;
+    let mut display = display::Display::new(&config, folder, quiet, json);
+    let stop = || signal.load(Ordering::Relaxed) != 0;
+    let ended = run::train(folder, &provenance::origin(), &stop, &mut |event| display.hear(event));
+    display.close();
+    match ended.with_context(|| format!("training in {} stopped", folder.display()))? {
+        Ended::Finished(summary) => {
+            if json {
+                print(&format!("{summary}\n"))?;
+            } else if !quiet {
+                print(&closing(&summary, folder))?;
+            }
+            Ok(ExitCode::SUCCESS)
+        }
+        Ended::Stopped { steps } => {
+            eprintln!(
+                "stopped after {steps} steps; continue with: equimarl train --resume {}",
+                folder.display()
+            );
+            // What shells expect of a program that ended by a signal.
+            Ok(ExitCode::from(128 + signal.load(Ordering::Relaxed) as u8))
+        }
+    }
+}
+
+/// A resumed run has its settings; flags that would change them are refused.
+fn resumable(args: &Args, folder: &Path) -> Result<()> {
+    let given = [
+        ("--out", args.out.is_some()),
+        ("--config", args.config.is_some()),
+        ("--preset", args.preset.is_some()),
+        ("--set", !args.set.is_empty()),
+    ];
+    if let Some((option, _)) = given.iter().find(|g| g.1) {
+        bail!("{option} cannot be used with --resume: a run keeps its settings");
+    }
+    let config = checkpoint::read_config(folder)
+        .with_context(|| format!("{} holds no run that could be continued", folder.display()))?;
+    let asked = overlay(args, &config)?;
+    ensure!(
+        asked == config,
+        "--resume with other settings: {} was made with other values; leave the flags out, or start a new run",
+        folder.display()
+    );
+    Ok(())
+}
+
+fn resolve(args: &Args) -> Result<TrainConfig> {
+    let file = args.config.as_ref().map(|path| {
+        std::fs::read_to_string(path).with_context(|| format!("cannot read the settings {}", path.display()))
+    });
+    let file = file.transpose()?.unwrap_or_default();
+    let from_file: toml::Table = file.parse().unwrap_or_default();
+    // World, method and preset decide the defaults of everything else, so they are found first.
+    let text = |key: &str| from_file.get(key).and_then(toml::Value::as_str);
+    let in_file = from_file.get("world").and_then(|w| w.get("name")).and_then(toml::Value::as_str);
+    let world = match (args.world, in_file) {
+        (Some(WorldName::Traffic), Some("wildlife")) | (Some(WorldName::Wildlife), Some("traffic")) => {
+            bail!("--world says another world than the settings file; leave one of them out")
+        }
+        (Some(WorldName::Traffic), _) | (None, Some("traffic")) => WorldConfig::traffic(),
+        _ => WorldConfig::wildlife(),
+    };
+    let method = match (args.method, text("method")) {
+        (Some(method), _) => method.learn(),
+        (None, Some(name)) => name.parse()?,
+        (None, None) => equimarl_learn::Method::Equivariant,
+    };
+    let preset = args.preset.as_deref().or(text("preset")).unwrap_or("default");
+    let base = TrainConfig::preset(preset, sized(world, &args.size)?, method)?;
+    let with_file = TrainConfig::overlay(&base, &file).context("in the settings file")?;
+    overlay(args, &with_file)
+}
+
+/// The flags over a config.
+fn overlay(args: &Args, base: &TrainConfig) -> Result<TrainConfig> {
+    let mut config = TrainConfig { world: sized(base.world.clone(), &args.size)?, ..base.clone() };
+    if let Some(world) = args.world {
+        let same = matches!(
+            (world, &config.world),
+            (WorldName::Wildlife, WorldConfig::Wildlife { .. })
+                | (WorldName::Traffic, WorldConfig::Traffic { .. })
+        );
+        ensure!(same, "these settings are for {}, not for the --world given", config.world.name());
+    }
+    if let Some(method) = args.method {
+        config.method = method.learn();
+    }
+    if let Some(group) = &args.group {
+        config.group = group.clone();
+    } else if config.world != base.world {
+        config.group = config.world.usual_group().into();
+    }
+    config.steps = args.steps.unwrap_or(config.steps);
+    config.seed = args.seed.unwrap_or(config.seed);
+    config.learning_rate = args.learning_rate.unwrap_or(config.learning_rate);
+    for change in &args.set {
+        let (key, value) = change.split_once('=').with_context(|| {
+            format!("cannot read `--set {change}`; write a setting and its value, as in --set discount=0.95")
+        })?;
+        let (key, value) = (key.trim(), value.trim());
+        let line = match key.split_once('.') {
+            Some((table, key)) => format!("[{table}]\n{key} = {value}"),
+            None => format!("{key} = {value}"),
+        };
+        config = TrainConfig::overlay(&config, &line).with_context(|| format!("in --set {change}"))?;
+    }
+    config.check()?;
+    Ok(config)
+}
+
+/// The world with the sizes that flags give.
+fn sized(world: WorldConfig, size: &WorldArgs) -> Result<WorldConfig> {
+    match world {
+        WorldConfig::Wildlife { drones, grid } => {
+            size.refuse_traffic()?;
+            Ok(WorldConfig::Wildlife {
+                drones: size.drones.unwrap_or(drones),
+                grid: size.grid.unwrap_or(grid),
+            })
+        }
+        WorldConfig::Traffic { rows, cols, arrival_steps, arrival_probability, step_limit } => {
+            size.refuse_wildlife()?;
+            let (rows, cols) = if size.junctions.is_some() { size.junctions()? } else { (rows, cols) };
+            Ok(WorldConfig::Traffic {
+                rows,
+                cols,
+                arrival_steps: size.arrival_steps.unwrap_or(arrival_steps),
+                arrival_probability: size.arrival_probability.unwrap_or(arrival_probability),
+                step_limit: size.step_limit.unwrap_or(step_limit),
+            })
+        }
+    }
+}
+
+/// What a person wants to know at the end.
+fn closing(summary: &Value, folder: &Path) -> String {
+    let number = |v: &Value| v.as_f64().map_or("-".into(), |x| format!("{x:.3}"));
+    let evaluation = &summary["evaluation"];
+    let mut text = format!(
+        "{} {} seed {}: {} steps in {} s ({} steps/s)\n",
+        summary["world"].as_str().unwrap_or(""),
+        summary["method"].as_str().unwrap_or(""),
+        summary["seed"],
+        summary["steps"],
+        number(&summary["wall_seconds"]),
+        number(&summary["steps_per_second"]),
+    );
+    text += &format!(
+        "return of the last training episodes {} +- {}; evaluated {} (likeliest actions), {} (sampled)\n",
+        number(&summary["return"]["mean"]),
+        number(&summary["return"]["stderr"]),
+        number(&evaluation["greedy"]["return"]["mean"]),
+        number(&evaluation["sampled"]["return"]["mean"]),
+    );
+    if let Some(optimum) = evaluation["optimum"].as_f64() {
+        text += &format!("the best possible mean return is {optimum:.3}\n");
+    }
+    if summary["waiting"].is_object() {
+        text += &format!(
+            "waiting in training {}; evaluated {} (likeliest actions), {} (sampled)\n",
+            number(&summary["waiting"]["mean"]),
+            number(&evaluation["greedy"]["waiting"]["mean"]),
+            number(&evaluation["sampled"]["waiting"]["mean"]),
+        );
+    }
+    text + &format!("the model is {}\n", folder.join("model.safetensors").display())
+}

@@ -1,0 +1,187 @@
+//! A checkpoint is one file with everything that the rest of a run depends on: weights and Adam's moments as tensors,
+//! streams, environments and counters as JSON. Continuing from one gives the same bits as never having stopped.
+
+use crate::config::TrainConfig;
+use crate::episodes::Episodes;
+use crate::error::{Error, Result};
+use crate::ppo::Trainer;
+use equimarl_nn::model::{Entries, Entry, pack, read_file, unpack, write_file};
+use equimarl_worlds::{Stream, StreamState, Symmetric};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// How many checkpoints are kept.
+const KEPT: usize = 2;
+const FORMAT: u64 = 1;
+
+/// What is not a tensor.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct State {
+    steps: u64,
+    iterations: u64,
+    optimiser_steps: u64,
+    environments: Value,
+    choices: Vec<StreamState>,
+    shuffle: StreamState,
+    augment: StreamState,
+    episodes: Episodes,
+    /// What the run wants to remember: lengths of files, times, thresholds.
+    notes: Value,
+}
+
+impl<W: Symmetric> Trainer<W> {
+    /// Everything as the bytes of a file; `notes` come back from [`Trainer::restore`].
+    ///
+    /// # Errors
+    /// If it would be too large to read again.
+    pub fn checkpoint(&self, notes: &Value) -> Result<Vec<u8>> {
+        let state = State {
+            steps: self.steps,
+            iterations: self.iterations,
+            optimiser_steps: self.optimiser.steps(),
+            environments: self.environments.save(),
+            choices: self.choices.iter().map(Stream::save).collect(),
+            shuffle: self.shuffle.save(),
+            augment: self.augment.save(),
+            episodes: self.episodes.clone(),
+            notes: notes.clone(),
+        };
+        let state = serde_json::to_vec(&state).map_err(|e| Error::BadRun(e.to_string()))?;
+        let mut entries = Entries::new();
+        let (first, second) = self.optimiser.moments();
+        for ((name, values), (m, v)) in self.network.parameters().into_iter().zip(first.iter().zip(second)) {
+            for (kind, values) in [("weight", &values), ("first", m), ("second", v)] {
+                entries.insert(format!("{kind}:{name}"), Entry::numbers(&[values.len()], values)?);
+            }
+        }
+        entries.insert("state".into(), Entry::bytes(&state));
+        let metadata = json!({ "checkpoint": FORMAT, "config": self.config.to_toml() });
+        Ok(pack(&metadata, &entries)?)
+    }
+
+    /// Continues from what [`Trainer::checkpoint`] wrote for the same config, and gives its notes.
+    ///
+    /// # Errors
+    /// If it is damaged, or of another run. The learner is then not to be used.
+    pub fn restore(&mut self, bytes: &[u8]) -> Result<Value> {
+        let (metadata, entries) = unpack(bytes)?;
+        if metadata.get("checkpoint").and_then(Value::as_u64) != Some(FORMAT) {
+            return Err(Error::BadRun("this is not a checkpoint of this version".into()));
+        }
+        if metadata.get("config").and_then(Value::as_str) != Some(&self.config.to_toml()) {
+            return Err(Error::BadRun("the checkpoint was made with other settings".into()));
+        }
+        let missing = |name: &str| Error::BadRun(format!("the checkpoint has no valid `{name}`"));
+        let mut tensors: [Vec<Vec<f32>>; 3] = Default::default();
+        for (name, values) in self.network.parameters() {
+            for (kind, list) in ["weight", "first", "second"].iter().zip(&mut tensors) {
+                let full = format!("{kind}:{name}");
+                let found = entries.get(&full).and_then(Entry::as_numbers);
+                let fits = |v: &Vec<f32>| v.len() == values.len() && v.iter().all(|x| x.is_finite());
+                list.push(found.filter(fits).ok_or_else(|| missing(&full))?);
+            }
+        }
+        let state = entries.get("state").and_then(Entry::as_bytes).ok_or_else(|| missing("state"))?;
+        let state: State = serde_json::from_slice(state)
+            .map_err(|e| Error::BadRun(format!("the checkpoint's state cannot be read: {e}")))?;
+        if state.choices.len() != self.choices.len() || state.episodes.environments() != self.choices.len() {
+            return Err(missing("state"));
+        }
+        let [weights, first, second] = tensors;
+        self.network.set_parameters(weights)?;
+        self.optimiser.restore(state.optimiser_steps, first, second);
+        self.environments.load(&state.environments)?;
+        for (choice, saved) in self.choices.iter_mut().zip(&state.choices) {
+            *choice = Stream::load(saved)?;
+        }
+        self.shuffle = Stream::load(&state.shuffle)?;
+        self.augment = Stream::load(&state.augment)?;
+        self.episodes = state.episodes;
+        self.steps = state.steps;
+        self.iterations = state.iterations;
+        Ok(state.notes)
+    }
+}
+
+/// Writes `folder/<step>.safetensors` in one piece, then removes all but the last two.
+///
+/// # Errors
+/// If it cannot be written; earlier checkpoints are then untouched.
+pub fn write(folder: &Path, step: u64, bytes: &[u8]) -> Result<()> {
+    let failed = |source| Error::File { path: folder.display().to_string(), source };
+    fs::create_dir_all(folder).map_err(failed)?;
+    write_file(folder.join(format!("{step}.safetensors")), bytes)?;
+    for (_, old) in list(folder)?.into_iter().skip(KEPT) {
+        // One more file does no harm, so failing to remove it is no reason to stop.
+        let _ = fs::remove_file(old);
+    }
+    Ok(())
+}
+
+/// The checkpoints in a folder, the latest first.
+///
+/// # Errors
+/// If the folder cannot be read. A folder that is not there has none.
+pub fn list(folder: &Path) -> Result<Vec<(u64, PathBuf)>> {
+    let failed = |source| Error::File { path: folder.display().to_string(), source };
+    if !folder.exists() {
+        return Ok(vec![]);
+    }
+    let mut found = vec![];
+    for entry in fs::read_dir(folder).map_err(failed)? {
+        let path = entry.map_err(failed)?.path();
+        let step = path.file_stem().and_then(|s| s.to_str()).and_then(|s| s.parse().ok());
+        if let (Some(step), Some("safetensors")) = (step, path.extension().and_then(|e| e.to_str())) {
+            found.push((step, path));
+        }
+    }
+    found.sort_by_key(|(step, _)| std::cmp::Reverse(*step));
+    Ok(found)
+}
+
+/// Continues a learner from the latest checkpoint that is whole, and gives its notes. Nothing if there is no checkpoint.
+/// `complain` hears of damaged ones.
+///
+/// # Errors
+/// If all checkpoints are damaged.
+pub fn restore_latest<W: Symmetric>(
+    folder: &Path,
+    fresh: impl Fn() -> Result<Trainer<W>>,
+    mut complain: impl FnMut(String),
+) -> Result<(Trainer<W>, Option<Value>)> {
+    let all = list(folder)?;
+    let mut last_error = None;
+    for (_, path) in &all {
+        let mut trainer = fresh()?;
+        match read_file(path).map_err(Error::from).and_then(|bytes| trainer.restore(&bytes)) {
+            Ok(notes) => return Ok((trainer, Some(notes))),
+            Err(error) => {
+                complain(format!("{}: {error}", path.display()));
+                last_error = Some(error);
+            }
+        }
+    }
+    match last_error {
+        None => Ok((fresh()?, None)),
+        Some(error) => Err(Error::BadRun(format!(
+            "no checkpoint in {} can be read ({error}); remove the folder to start the run again",
+            folder.display()
+        ))),
+    }
+}
+
+/// The config of a run directory.
+///
+/// # Errors
+/// If there is none, or it is not one.
+pub fn read_config(run: &Path) -> Result<TrainConfig> {
+    let path = run.join("config.toml");
+    let text = fs::read_to_string(&path)
+        .map_err(|source| Error::File { path: path.display().to_string(), source })?;
+    toml::from_str::<TrainConfig>(&text)
+        .map_err(|e| Error::BadConfig(format!("{}: {}", path.display(), e.message())))
+        .and_then(|config| config.check().map(|()| config))
+}

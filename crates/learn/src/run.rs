@@ -1,0 +1,392 @@
+//! A run directory from beginning to end: `config.toml`, `metrics.jsonl`, `checkpoint/`, `model.safetensors`,
+//! `summary.json`. Nothing else writes there.
+
+use crate::checkpoint::{self, restore_latest};
+use crate::config::{AnyWorld, TrainConfig};
+use crate::error::{Error, Result};
+use crate::evaluate::{Choice, evaluate};
+use crate::ppo::{Progress, Trainer};
+use equimarl_nn::Policy;
+use equimarl_nn::model::write_file;
+use equimarl_worlds::traffic::TrafficMeasures;
+use equimarl_worlds::wildlife::{Captures, solve};
+use equimarl_worlds::{Measures, Symmetric, Traffic, Wildlife};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::fs::{self, File, OpenOptions};
+use std::io::{Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+/// All policies are evaluated on the episodes of this seed, so that they can be compared in pairs.
+pub const EVALUATION_SEED: u64 = 0;
+/// Waiting times are averaged over this many recent episodes: traffic episodes are long.
+const RECENT_WAITING: usize = 20;
+/// The exact optimum is computed up to this many drones, on the paper's grid: it takes seconds.
+const SOLVABLE: usize = 4;
+
+/// A world that can be trained in from a config: what to measure in it, and when it counts as learned.
+pub trait Scored: Symmetric {
+    /// The measures of whole episodes.
+    type Measures: Measures<Self> + Default;
+    /// Averaged over the steps of each training episode.
+    fn measure(&self) -> f64;
+    /// The measure's name in metrics and summaries, if it is worth reporting.
+    const MEASURE: Option<&'static str>;
+    /// Marks to pass: returns to exceed, or measures to come below.
+    const MARKS: &'static [f64];
+    /// The best possible mean return, if it is known.
+    fn optimum(&self) -> Option<f64>;
+}
+
+impl Scored for Wildlife {
+    type Measures = Captures;
+    const MEASURE: Option<&'static str> = None;
+    const MARKS: &'static [f64] = &[1.5, 2.0, 2.25, 2.5];
+
+    fn measure(&self) -> f64 {
+        0.0
+    }
+
+    fn optimum(&self) -> Option<f64> {
+        let small = self.team() <= SOLVABLE && self.grid() <= 7;
+        small.then(|| solve(self.team(), self.grid()).ok().map(|o| o.mean_return())).flatten()
+    }
+}
+
+impl Scored for Traffic {
+    type Measures = TrafficMeasures;
+    const MEASURE: Option<&'static str> = Some("waiting");
+    const MARKS: &'static [f64] = &[10.0, 5.0, 4.45, 2.3];
+
+    fn measure(&self) -> f64 {
+        self.mean_waiting()
+    }
+
+    fn optimum(&self) -> Option<f64> {
+        None
+    }
+}
+
+/// What the outside hears while a run goes on.
+pub enum Event<'a> {
+    /// It goes on from a checkpoint.
+    Resumed {
+        /// Steps that are done.
+        steps: u64,
+    },
+    /// An iteration is done.
+    Iteration {
+        /// Steps so far.
+        steps: u64,
+        /// Episodes so far.
+        episodes: u64,
+        /// The mean return of recent episodes.
+        mean_return: f64,
+        /// The mean measure of recent episodes.
+        measure: f64,
+        /// What the iteration did.
+        progress: &'a Progress,
+    },
+    /// An evaluation is done.
+    Evaluation {
+        /// Steps so far.
+        steps: u64,
+        /// What it found, as in `summary.json`.
+        found: &'a Value,
+    },
+    /// Something is not as it should be, but the run goes on.
+    Warning(String),
+}
+
+/// How a run ended.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Ended {
+    /// All steps are done; this is the content of `summary.json`.
+    Finished(Value),
+    /// It was asked to stop, and can be continued.
+    Stopped {
+        /// Steps that are done.
+        steps: u64,
+    },
+}
+
+/// What a run remembers between checkpoints besides the learner.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Notes {
+    /// Bytes of `metrics.jsonl` that belong to this checkpoint.
+    metrics: u64,
+    /// Seconds of work so far.
+    seconds: f64,
+    /// Steps at which marks were passed.
+    reached: BTreeMap<String, u64>,
+}
+
+/// Makes a run directory for a config.
+///
+/// # Errors
+/// If it holds a run already, or cannot be written.
+pub fn create(run: &Path, config: &TrainConfig) -> Result<()> {
+    config.check()?;
+    if run.join("config.toml").exists() {
+        return Err(Error::BadRun(format!(
+            "{0} holds a run already; continue it with `train --resume {0}`, or choose another --out",
+            run.display()
+        )));
+    }
+    let failed = |source| Error::File { path: run.display().to_string(), source };
+    fs::create_dir_all(run.join("checkpoint")).map_err(failed)?;
+    write_file(run.join("config.toml"), config.to_toml().as_bytes())?;
+    Ok(())
+}
+
+/// The summary of a finished run; nothing if it is not finished.
+///
+/// # Errors
+/// If there is one that cannot be read.
+pub fn summary(run: &Path) -> Result<Option<Value>> {
+    let path = run.join("summary.json");
+    let failed = |source| Error::File { path: path.display().to_string(), source };
+    if !path.exists() {
+        return Ok(None);
+    }
+    let text = fs::read_to_string(&path).map_err(failed)?;
+    let value = serde_json::from_str(&text)
+        .map_err(|e| Error::BadRun(format!("{} cannot be read: {e}", path.display())))?;
+    Ok(Some(value))
+}
+
+/// Trains in a run directory, from its latest checkpoint if it has one, until all steps are done or `stop` says so.
+/// `origin` (version, commit, CPU) goes into the summary and the model.
+///
+/// # Errors
+/// If learning diverges or a file cannot be written; checkpoints that were written stay.
+pub fn train(
+    run: &Path,
+    origin: &Value,
+    stop: &dyn Fn() -> bool,
+    listen: &mut dyn FnMut(Event<'_>),
+) -> Result<Ended> {
+    if let Some(summary) = summary(run)? {
+        return Ok(Ended::Finished(summary));
+    }
+    let config = checkpoint::read_config(run)?;
+    match config.world.build(&config.group()?)? {
+        AnyWorld::Wildlife(world) => train_in(run, &config, &world, origin, stop, listen),
+        AnyWorld::Traffic(world) => train_in(run, &config, &world, origin, stop, listen),
+    }
+}
+
+fn train_in<W: Scored>(
+    run: &Path,
+    config: &TrainConfig,
+    world: &W,
+    origin: &Value,
+    stop: &dyn Fn() -> bool,
+    listen: &mut dyn FnMut(Event<'_>),
+) -> Result<Ended> {
+    let start = Instant::now();
+    let folder = run.join("checkpoint");
+    let fresh = || Trainer::new(config, world, W::measure);
+    let (mut trainer, notes) = restore_latest(&folder, fresh, |text| listen(Event::Warning(text)))?;
+    let mut notes: Notes = match notes {
+        Some(notes) => {
+            listen(Event::Resumed { steps: trainer.steps() });
+            serde_json::from_value(notes).map_err(|e| Error::BadRun(e.to_string()))?
+        }
+        None => Notes::default(),
+    };
+    let before = notes.seconds;
+    let mut metrics = Metrics::open(run.join("metrics.jsonl"), notes.metrics)?;
+    let optimum = world.optimum();
+    let mut evaluation = Value::Null;
+    while !trainer.is_finished() {
+        let progress = trainer.iterate()?;
+        let steps = trainer.steps();
+        let passed = |every: u64| every > 0 && steps / every != (steps - config.batch() as u64) / every;
+        let mean_return = trainer.episodes().statistic(|f| f.total).mean;
+        let measure = recent_measure(&trainer);
+        let episodes = trainer.episodes().count();
+        note_marks(&trainer, measure, &mut notes.reached);
+        listen(Event::Iteration { steps, episodes, mean_return, measure, progress: &progress });
+        if passed(config.log_every) || trainer.is_finished() {
+            metrics.write(&line(&trainer, &progress, measure))?;
+        }
+        if passed(config.evaluate_every) && !trainer.is_finished() {
+            evaluation = judge(&trainer, world, optimum)?;
+            metrics.write(&json!({ "steps": steps, "evaluation": evaluation }))?;
+            listen(Event::Evaluation { steps, found: &evaluation });
+        }
+        let stopping = stop();
+        if (passed(config.checkpoint_every) || stopping) && !trainer.is_finished() {
+            notes.metrics = metrics.sync()?;
+            notes.seconds = before + start.elapsed().as_secs_f64();
+            let bytes = trainer.checkpoint(&json!(notes))?;
+            checkpoint::write(&folder, steps, &bytes)?;
+        }
+        if stopping && !trainer.is_finished() {
+            return Ok(Ended::Stopped { steps });
+        }
+    }
+    let last = judge(&trainer, world, optimum)?;
+    if last != evaluation {
+        metrics.write(&json!({ "steps": trainer.steps(), "evaluation": last }))?;
+    }
+    listen(Event::Evaluation { steps: trainer.steps(), found: &last });
+    metrics.sync()?;
+    let seconds = before + start.elapsed().as_secs_f64();
+    let summary = summarise(&trainer, origin, last, &notes.reached, seconds);
+    let mut extra = origin.clone();
+    if let Value::Object(extra) = &mut extra {
+        extra.insert("seed".into(), json!(config.seed));
+        extra.insert("steps".into(), json!(trainer.steps()));
+        extra.insert("method".into(), json!(config.method));
+        extra.insert("config_hash".into(), json!(config.hash()));
+    }
+    trainer.network().save(run.join("model.safetensors"), &extra)?;
+    write_file(run.join("summary.json"), format!("{summary:#}\n").as_bytes())?;
+    Ok(Ended::Finished(summary))
+}
+
+/// Both ways of choosing, on the same episodes.
+fn judge<W: Scored>(trainer: &Trainer<W>, world: &W, optimum: Option<f64>) -> Result<Value> {
+    let network = trainer.network();
+    let policy = Policy::new(&network.dense())?;
+    let episodes = trainer.config().evaluate_episodes;
+    let score = |choice| {
+        let sharing = network.sharing();
+        evaluate(&policy, &sharing, world, choice, episodes, EVALUATION_SEED, W::Measures::default)
+    };
+    let (greedy, sampled) = (score(Choice::Greedy)?, score(Choice::Sampled)?);
+    let mut found = json!({ "greedy": greedy, "sampled": sampled });
+    if let Some(optimum) = optimum {
+        found["optimum"] = json!(optimum);
+        found["gap"] = json!(optimum - greedy.total.mean.max(sampled.total.mean));
+    }
+    Ok(found)
+}
+
+fn recent_measure<W: Scored>(trainer: &Trainer<W>) -> f64 {
+    let recent = trainer.episodes().recent();
+    let skip = recent.len().saturating_sub(RECENT_WAITING);
+    let values: Vec<f64> = recent.skip(skip).map(|f| f.measure).collect();
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+fn note_marks<W: Scored>(trainer: &Trainer<W>, measure: f64, reached: &mut BTreeMap<String, u64>) {
+    for mark in W::MARKS {
+        let passed = match W::MEASURE {
+            None => trainer.episodes().mean_return().is_some_and(|r| r > *mark),
+            Some(_) => trainer.episodes().recent().len() >= RECENT_WAITING && measure < *mark,
+        };
+        if passed {
+            reached.entry(mark.to_string()).or_insert(trainer.steps());
+        }
+    }
+}
+
+/// A line of metrics; it has no clock, so that equal runs have equal metrics.
+fn line<W: Scored>(trainer: &Trainer<W>, progress: &Progress, measure: f64) -> Value {
+    let episodes = trainer.episodes();
+    let mut line = json!({
+        "steps": trainer.steps(),
+        "episodes": episodes.count(),
+        "return": episodes.statistic(|f| f.total).mean,
+        "length": episodes.statistic(|f| f.length as f64).mean,
+        "terminated": episodes.statistic(|f| f64::from(u8::from(f.terminated))).mean,
+        "entropy": progress.entropy,
+        "kl": progress.divergence,
+        "loss": progress.loss,
+        "gradient": progress.gradient,
+        "learning_rate": trainer.optimiser.rate,
+    });
+    if let Some(name) = W::MEASURE {
+        line[name] = json!(measure);
+    }
+    line
+}
+
+fn summarise<W: Scored>(
+    trainer: &Trainer<W>,
+    origin: &Value,
+    evaluation: Value,
+    reached: &BTreeMap<String, u64>,
+    seconds: f64,
+) -> Value {
+    let (config, episodes) = (trainer.config(), trainer.episodes());
+    let mut summary = json!({
+        "world": config.world.name(),
+        "method": config.method,
+        "preset": config.preset,
+        "group": config.group,
+        "learning_rate": config.learning_rate,
+        "seed": config.seed,
+        "steps": trainer.steps(),
+        "episodes": episodes.count(),
+        "return": episodes.statistic(|f| f.total),
+        "length": episodes.statistic(|f| f.length as f64),
+        "reached": reached,
+        "evaluation": evaluation,
+        "parameters": trainer.network().parameter_count(),
+        "steps_per_second": trainer.steps() as f64 / seconds,
+        "wall_seconds": seconds,
+        "peak_memory_mb": peak_memory_mb(),
+        "config_hash": config.hash(),
+    });
+    if let (Value::Object(summary), Value::Object(origin)) = (&mut summary, origin) {
+        summary.extend(origin.clone());
+    }
+    if let Some(name) = W::MEASURE {
+        summary[name] = json!(episodes.statistic(|f| f.measure));
+    }
+    summary
+}
+
+/// The most memory that this process has had, in MB; nothing where the system does not say.
+pub fn peak_memory_mb() -> Option<f64> {
+    let status = fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|l| l.strip_prefix("VmHWM:"))?;
+    let kilobytes: f64 = line.split_whitespace().next()?.parse().ok()?;
+    Some((kilobytes / 1024.0 * 10.0).round() / 10.0)
+}
+
+/// `metrics.jsonl`, written line by line.
+struct Metrics {
+    path: PathBuf,
+    file: File,
+}
+
+impl Metrics {
+    /// Opens the file at `length` bytes; what comes after belongs to work that was lost.
+    fn open(path: PathBuf, length: u64) -> Result<Metrics> {
+        let failed = |source| Error::File { path: path.display().to_string(), source };
+        let mut file =
+            OpenOptions::new().create(true).truncate(false).write(true).open(&path).map_err(failed)?;
+        let found = file.metadata().map_err(failed)?.len();
+        if found < length {
+            return Err(Error::BadRun(format!(
+                "{} has {found} bytes, and the checkpoint belongs to {length}; it was changed",
+                path.display()
+            )));
+        }
+        file.set_len(length).map_err(failed)?;
+        file.seek(SeekFrom::End(0)).map_err(failed)?;
+        Ok(Metrics { path, file })
+    }
+
+    fn failed(&self, source: std::io::Error) -> Error {
+        Error::File { path: self.path.display().to_string(), source }
+    }
+
+    fn write(&mut self, line: &Value) -> Result<()> {
+        self.file.write_all(format!("{line}\n").as_bytes()).map_err(|e| self.failed(e))
+    }
+
+    /// Makes sure that it is on the disk, and gives its length.
+    fn sync(&mut self) -> Result<u64> {
+        self.file.sync_all().map_err(|e| self.failed(e))?;
+        self.file.stream_position().map_err(|e| self.failed(e))
+    }
+}

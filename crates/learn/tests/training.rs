@@ -1,0 +1,176 @@
+//! Training is a function of its config: same bits whatever the threads, whatever stops it in between; and it learns.
+
+use equimarl_learn::run::{self, Ended};
+use equimarl_learn::{AnyWorld, Method, TrainConfig, Trainer, WorldConfig, checkpoint};
+use serde_json::{Value, json};
+use std::cell::Cell;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn tiny(world: WorldConfig, method: Method, seed: u64, steps: u64) -> TrainConfig {
+    let base = TrainConfig::preset("paper", world, method).unwrap();
+    let changes = format!(
+        "seed = {seed}\nsteps = {steps}\nwarm_up = 3\nevaluate_every = 400\nevaluate_episodes = 3\n\
+         checkpoint_every = 240\nlog_every = 80"
+    );
+    TrainConfig::overlay(&base, &changes).unwrap()
+}
+
+/// A folder of its own for each test, removed when the test is over.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Folder {
+        let path = std::env::temp_dir().join(format!("equimarl-{name}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&path);
+        Folder(path)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn go(folder: &Path, stop: &dyn Fn() -> bool) -> Ended {
+    run::train(folder, &json!({ "commit": "test" }), stop, &mut |_| {}).unwrap()
+}
+
+/// Everything that a run leaves, but for the three fields that depend on the clock and the machine.
+fn result(folder: &Path) -> (String, Vec<u8>, Value) {
+    let mut summary = run::summary(folder).unwrap().unwrap();
+    for field in ["steps_per_second", "wall_seconds", "peak_memory_mb"] {
+        summary.as_object_mut().unwrap().remove(field).unwrap();
+    }
+    let metrics = fs::read_to_string(folder.join("metrics.jsonl")).unwrap();
+    (metrics, fs::read(folder.join("model.safetensors")).unwrap(), summary)
+}
+
+#[test]
+fn stopping_and_continuing_changes_nothing() {
+    for (world, method) in [
+        (WorldConfig::wildlife(), Method::Equivariant),
+        (WorldConfig::wildlife(), Method::AugmentRandom),
+        (WorldConfig::traffic(), Method::AugmentFull),
+        (WorldConfig::traffic(), Method::CentralEquivariant),
+    ] {
+        let config = tiny(world, method, 7, 800);
+        let whole = Folder::new(&format!("whole-{method}"));
+        run::create(&whole.0, &config).unwrap();
+        assert!(matches!(go(&whole.0, &|| false), Ended::Finished(_)));
+
+        let parts = Folder::new(&format!("parts-{method}"));
+        run::create(&parts.0, &config).unwrap();
+        let mut stops = 0;
+        loop {
+            // Stops after every third iteration.
+            let asked = Cell::new(0);
+            let stop = || {
+                asked.set(asked.get() + 1);
+                asked.get() == 3
+            };
+            match go(&parts.0, &stop) {
+                Ended::Finished(_) => break,
+                Ended::Stopped { .. } => stops += 1,
+            }
+        }
+        assert!(stops >= 2, "{stops}");
+        assert_eq!(result(&whole.0), result(&parts.0), "{method}");
+        assert!(checkpoint::list(&parts.0.join("checkpoint")).unwrap().len() <= 2);
+    }
+}
+
+#[test]
+fn work_after_the_last_checkpoint_is_done_again_alike() {
+    let config = tiny(WorldConfig::wildlife(), Method::Plain, 3, 800);
+    let whole = Folder::new("again-whole");
+    run::create(&whole.0, &config).unwrap();
+    go(&whole.0, &|| false);
+    let killed = Folder::new("again-killed");
+    run::create(&killed.0, &config).unwrap();
+    let asked = Cell::new(0);
+    go(&killed.0, &|| {
+        asked.set(asked.get() + 1);
+        asked.get() == 7
+    });
+    // As if it had been killed later: lines of metrics that no checkpoint knows of, and a checkpoint cut short.
+    let metrics = killed.0.join("metrics.jsonl");
+    let text = fs::read_to_string(&metrics).unwrap();
+    fs::write(&metrics, format!("{text}{{\"steps\":9")).unwrap();
+    let latest = checkpoint::list(&killed.0.join("checkpoint")).unwrap().remove(0).1;
+    let bytes = fs::read(&latest).unwrap();
+    fs::write(&latest, &bytes[..bytes.len() / 2]).unwrap();
+    let mut warnings = 0;
+    run::train(&killed.0, &json!({ "commit": "test" }), &|| false, &mut |event| {
+        warnings += u32::from(matches!(event, run::Event::Warning(_)));
+    })
+    .unwrap();
+    assert_eq!(warnings, 1);
+    assert_eq!(result(&whole.0), result(&killed.0));
+}
+
+#[test]
+fn the_number_of_threads_changes_nothing() {
+    let weights = |threads: usize, world: WorldConfig, method: Method| {
+        let config = tiny(world, method, 5, 240);
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| {
+            let network = match config.world.build(&config.group().unwrap()).unwrap() {
+                AnyWorld::Wildlife(w) => steps(Trainer::new(&config, &w, |_| 0.0).unwrap()),
+                AnyWorld::Traffic(w) => steps(Trainer::new(&config, &w, |_| 0.0).unwrap()),
+            };
+            network.parameters()
+        })
+    };
+    fn steps<W: equimarl_worlds::Symmetric>(mut trainer: Trainer<W>) -> equimarl_nn::Network {
+        while !trainer.is_finished() {
+            trainer.iterate().unwrap();
+        }
+        trainer.network().clone()
+    }
+    for method in [Method::Equivariant, Method::Plain] {
+        for world in [WorldConfig::wildlife(), WorldConfig::traffic()] {
+            let (one, two) = (weights(1, world.clone(), method), weights(2, world, method));
+            assert!(one == two, "{method}");
+        }
+    }
+}
+
+#[test]
+fn an_equivariant_team_learns_to_catch_poachers() {
+    for seed in 1..=3 {
+        let mut config = tiny(WorldConfig::wildlife(), Method::Equivariant, seed, 6000);
+        config.warm_up = 0;
+        let AnyWorld::Wildlife(world) = config.world.build(&config.group().unwrap()).unwrap() else {
+            panic!()
+        };
+        let mut trainer = Trainer::new(&config, &world, |_| 0.0).unwrap();
+        let mut best = f64::MIN;
+        while !trainer.is_finished() && best < 1.5 {
+            trainer.iterate().unwrap();
+            best = best.max(trainer.episodes().mean_return().unwrap_or(f64::MIN));
+        }
+        assert!(best >= 1.5, "seed {seed}: {best}");
+    }
+}
+
+#[test]
+fn runs_that_cannot_be_continued_say_why() {
+    let folder = Folder::new("refused");
+    assert!(checkpoint::read_config(&folder.0).is_err());
+    let config = tiny(WorldConfig::wildlife(), Method::Plain, 1, 160);
+    run::create(&folder.0, &config).unwrap();
+    let twice = run::create(&folder.0, &config).unwrap_err().to_string();
+    assert!(twice.contains("holds a run already"), "{twice}");
+    // A checkpoint of other settings is not continued.
+    let asked = Cell::new(0);
+    go(&folder.0, &|| {
+        asked.set(asked.get() + 1);
+        true
+    });
+    let other = TrainConfig { seed: 2, ..config };
+    fs::write(folder.0.join("config.toml"), other.to_toml()).unwrap();
+    let error = run::train(&folder.0, &Value::Null, &|| false, &mut |_| {}).unwrap_err().to_string();
+    assert!(error.contains("other settings"), "{error}");
+}
