@@ -75,6 +75,8 @@ pub struct BatchBuilder<K> {
     elements: Vec<u32>,
     /// (agent, neighbour) in the whole batch, with its vector.
     edges: Vec<(u32, u32, [f32; 2])>,
+    /// An edge to an agent that its state does not have. It would name an agent of another state.
+    stray: Option<String>,
     starts: Vec<u32>,
     agents: u32,
 }
@@ -89,6 +91,7 @@ impl<K: Clone + Ord + Hash> BatchBuilder<K> {
             ids: vec![],
             elements: vec![],
             edges: vec![],
+            stray: None,
             starts: vec![0],
             agents: 0,
         }
@@ -133,24 +136,36 @@ impl<K: Clone + Ord + Hash> BatchBuilder<K> {
         self.elements.push(element as u32);
     }
 
-    /// Agent `agent` of the current state hears agent `from`; `vector` is its edge vector.
+    /// Agent `agent` of the current state hears agent `from`; `vector` is its edge vector. The agents may be added later.
     pub fn edge(&mut self, agent: usize, from: usize, vector: [f32; 2]) {
-        let first = self.starts[self.starts.len() - 1];
-        self.edges.push((first + agent as u32, first + from as u32, vector));
+        let place = |i: usize| u32::try_from(i).ok()?.checked_add(self.starts[self.starts.len() - 1]);
+        match (place(agent), place(from)) {
+            (Some(agent), Some(from)) => self.edges.push((agent, from, vector)),
+            _ => self.stray = Some(format!("an edge names agent {}", agent.max(from))),
+        }
     }
 
     /// The current state is complete.
     pub fn end_state(&mut self) {
+        let (first, state) = (self.starts[self.starts.len() - 1], self.starts.len() - 1);
+        let of_state = self.edges.iter().rev().take_while(|e| e.0 >= first);
+        if let Some(last) = of_state.map(|e| e.0.max(e.1)).max().filter(|&last| last >= self.agents) {
+            let (last, agents) = (last - first, self.agents - first);
+            self.stray = Some(format!("an edge names agent {last} of state {state}, which has {agents}"));
+        }
         self.starts.push(self.agents);
     }
 
     /// Paints the distinct pictures, of `pixels` numbers each, and closes the batch.
     ///
     /// # Errors
-    /// If an edge names an agent that does not exist, or agents were added after the last state ended.
+    /// If an edge names an agent that its state does not have, or agents were added after the last state ended.
     pub fn finish(self, pixels: usize, mut render: impl FnMut(&K, &mut [f32])) -> Result<Batch> {
         if self.starts.last() != Some(&self.agents) {
             return Err(Error::BadBatch("agents were added after the last state ended".into()));
+        }
+        if let Some(stray) = self.stray {
+            return Err(Error::BadBatch(stray));
         }
         let mut pictures = vec![0.0; self.keys.len() * pixels];
         for (key, picture) in self.keys.iter().zip(pictures.chunks_exact_mut(pixels.max(1))) {

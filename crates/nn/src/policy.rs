@@ -254,8 +254,27 @@ impl Policy {
         Ok((said, layers))
     }
 
+    /// That every row of the batch has a picture and a turn that this network knows.
+    fn check_rows(&self, batch: &Batch, images: usize) -> Result<()> {
+        let rows = if self.config.kind.is_central() { batch.states() } else { batch.agents() };
+        let agents = if self.config.kind.is_central() { rows * self.config.setting.agents } else { rows };
+        let known = |indices: &[u32], count: usize| indices.iter().all(|&i| (i as usize) < count);
+        let turns = self.turns.elements();
+        if (batch.ids.len(), batch.agents()) == (rows, agents)
+            && known(&batch.ids, images)
+            && known(&batch.elements, turns)
+        {
+            return Ok(());
+        }
+        Err(Error::BadBatch(format!(
+            "the batch was not made for this {} network under {}: use its sharing and its world",
+            self.config.kind, self.config.group
+        )))
+    }
+
     fn run(&self, batch: &Batch, mut visit: impl FnMut(&str, usize, &[f32])) -> Result<Judgement> {
         let images = batch.pictures.len() / self.encoder.0.picture_len();
+        self.check_rows(batch, images)?;
         let mut encoded = vec![0.0; images * self.encoder.0.features()];
         let mut saved = encoder::Activations::default();
         self.encoder.0.forward(&self.encoder.1, &batch.pictures, &mut saved, &mut encoded)?;

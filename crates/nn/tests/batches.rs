@@ -1,0 +1,118 @@
+//! Batches: states of any size side by side, and mistakes that are refused.
+
+mod common;
+
+use burn::tensor::Device;
+use common::{Random, Screen, State, batch, everything, group, network, numbers, relative};
+use equimarl_group::Plane;
+use equimarl_nn::{BatchBuilder, Kind, NetworkConfig, Policy, Setting, Sharing};
+
+fn wildlife(kind: Kind, name: &str) -> (equimarl_nn::Network, Screen, Plane) {
+    let group = group(name);
+    let config = NetworkConfig::paper(Setting::wildlife(3, 7, &group).unwrap(), kind, &group);
+    let network = network(&config, 120, &Device::flex().autodiff());
+    let screen = Screen::of(&network, 3);
+    (network, screen, Plane::new(&group).unwrap())
+}
+
+/// One to nine agents, any graphs, the empty team among them: results to the bit as if each state were alone, and
+/// gradients that are the sums of theirs.
+#[test]
+fn states_of_any_size_stand_side_by_side() {
+    for (kind, name) in [(Kind::Plain, "C1"), (Kind::Equivariant, "C4")] {
+        let (network, screen, plane) = wildlife(kind, name);
+        let mut random = Random::new(121);
+        let sizes = [1, 9, 0, 3, 2, 5];
+        let states: Vec<State> = sizes.iter().map(|&n| State::random(screen, n, 0.3, &mut random)).collect();
+        let together = batch(&states, screen, &network.sharing(), &plane);
+        assert_eq!((together.states(), together.agents()), (6, 20));
+        let output = network.forward(&together);
+        let (logits, values) = (numbers(output.logits.clone()), numbers(output.values.clone()));
+        assert_eq!(values[2], 0.0, "a team of nobody is worth nothing");
+        let sum = network.gradients(&(output.logits.sum() + output.values.sum()).backward());
+        let (mut at, mut apart): (usize, Vec<Vec<f32>>) =
+            (0, sum.iter().map(|g| vec![0.0; g.len()]).collect());
+        for ((state, n), value) in states.iter().zip(sizes).zip(&values).filter(|((_, n), _)| *n > 0) {
+            let output =
+                network.forward(&batch(std::slice::from_ref(state), screen, &network.sharing(), &plane));
+            assert_eq!(numbers(output.logits.clone()), logits[at * 5..][..n * 5]);
+            assert_eq!(numbers(output.values.clone()), [*value]);
+            at += n;
+            let gradients = network.gradients(&(output.logits.sum() + output.values.sum()).backward());
+            for (total, part) in apart.iter_mut().zip(gradients) {
+                total.iter_mut().zip(part).for_each(|(t, p)| *t += p);
+            }
+        }
+        for ((name, _), (a, b)) in network.parameters().iter().zip(sum.iter().zip(&apart)) {
+            assert!(relative(a, b) < 1e-5, "{name}: {:e}", relative(a, b));
+        }
+    }
+}
+
+#[test]
+fn an_empty_batch_is_fine() {
+    let (network, screen, plane) = wildlife(Kind::Equivariant, "C4");
+    let nothing = batch(&[], screen, &network.sharing(), &plane);
+    assert_eq!((nothing.states(), nothing.agents()), (0, 0));
+    let (logits, values, gradients) = everything(&network, &nothing, 122);
+    assert!(logits.is_empty() && values.is_empty() && gradients.iter().flatten().all(|g| *g == 0.0));
+}
+
+/// Agents of one state; edges as given.
+fn with_edges(sizes: &[usize], edges: &[(usize, usize, usize)]) -> equimarl_nn::Result<equimarl_nn::Batch> {
+    let mut builder = BatchBuilder::new(Sharing::None);
+    for (s, &size) in sizes.iter().enumerate() {
+        (0..size).for_each(|i| builder.agent(i, |_, key| *key));
+        for &(_, i, j) in edges.iter().filter(|e| e.0 == s) {
+            builder.edge(i, j, [0.0, 1.0]);
+        }
+        builder.end_state();
+    }
+    builder.finish(4, |_, picture| picture.fill(0.0))
+}
+
+#[test]
+fn edges_to_nobody_are_refused() {
+    assert!(with_edges(&[2, 3], &[(0, 0, 1), (1, 2, 0)]).is_ok());
+    for wrong in [(1, 0, 3), (1, 3, 0), (1, 3, 3)] {
+        assert!(with_edges(&[2, 3], &[wrong]).is_err(), "{wrong:?}");
+    }
+}
+
+/// An index beyond its own state would otherwise hear an agent of the next one.
+#[test]
+fn edges_into_another_state_are_refused() {
+    for wrong in [(0, 0, 2), (0, 2, 0), (0, 2, 3)] {
+        let error = with_edges(&[2, 3], &[wrong]).unwrap_err().to_string();
+        assert!(error.contains("agent 2") || error.contains("agent 3"), "{wrong:?}: {error}");
+    }
+}
+
+#[test]
+fn an_unfinished_state_is_refused() {
+    let mut builder = BatchBuilder::new(Sharing::None);
+    builder.agent(0, |_, key| *key);
+    assert!(builder.finish(4, |_, _| {}).is_err());
+}
+
+/// A policy that only runs gives an error, not a panic, for batches of other networks.
+#[test]
+fn policies_refuse_batches_of_others() {
+    let mut random = Random::new(123);
+    let (plain, screen, _) = wildlife(Kind::Plain, "C1");
+    let (c4, _, c4_plane) = wildlife(Kind::Equivariant, "C4");
+    let (d4, _, d4_plane) = wildlife(Kind::Equivariant, "D4");
+    let (central, central_screen, _) = wildlife(Kind::CentralEquivariant, "C4");
+    let states: Vec<State> = (0..6).map(|_| State::random(screen, 3, 0.3, &mut random)).collect();
+    let whole: Vec<State> = (0..6).map(|_| State::central(central_screen, 3, 0.3, &mut random)).collect();
+    let of_c4 = batch(&states, screen, &c4.sharing(), &c4_plane);
+    let of_d4 = batch(&states, screen, &d4.sharing(), &d4_plane);
+    let of_central = batch(&whole, central_screen, &central.sharing(), &c4_plane);
+    let policy = |network: &equimarl_nn::Network| Policy::new(&network.dense()).unwrap();
+    assert!(policy(&c4).forward(&of_c4).is_ok() && policy(&central).forward(&of_central).is_ok());
+    assert!(policy(&plain).forward(&of_c4).is_err());
+    assert!(policy(&c4).forward(&of_d4).is_err());
+    assert!(policy(&c4).forward(&of_central).is_err());
+    assert!(policy(&central).forward(&of_c4).is_err());
+    assert!(policy(&plain).forward(&of_central).is_err());
+}

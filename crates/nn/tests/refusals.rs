@@ -1,0 +1,238 @@
+//! What does not make an equivariant network does not build, and says what would.
+
+mod common;
+
+use burn::tensor::Device;
+use common::group;
+use equimarl_group::Rep;
+use equimarl_nn::{
+    EncoderConfig, EquivariantConvolutionConfig, EquivariantLinearConfig, Kind, MessageRoundConfig, Network,
+    NetworkConfig, Setting,
+};
+
+/// The error's text, with all the words that it must have.
+fn refused<T: std::fmt::Debug>(result: equimarl_nn::Result<T>, words: &[&str]) {
+    let error = result.map(|_| ()).unwrap_err().to_string();
+    for word in words {
+        assert!(error.contains(word), "`{error}` does not say `{word}`");
+    }
+    assert!(!error.contains('\n'), "one line: {error}");
+}
+
+fn rep(name: &str, text: &str) -> Rep {
+    Rep::parse(&group(name), text).unwrap()
+}
+
+#[test]
+fn a_relu_needs_permutations() {
+    let device = Device::flex();
+    for (name, output) in [
+        ("C4", "rotation"),
+        ("D4", "regular + rotation"),
+        ("C4", "sign"),
+        ("C8", "rotation"),
+        ("D4", "sign + trivial"),
+    ] {
+        let bad = output.split(" + ").find(|t| *t != "regular" && *t != "trivial").unwrap();
+        let (input, output) = (rep(name, "2*regular"), rep(name, output));
+        let words = ["ReLU", bad, name, "regular, quotient or trivial"];
+        let linear = EquivariantLinearConfig::new(input.clone(), output.clone());
+        refused(linear.clone().with_relu().init(&mut || 0.1, &device), &words);
+        assert!(linear.init(&mut || 0.1, &device).is_ok(), "without a ReLU it is fine");
+        let round = MessageRoundConfig {
+            features: input.clone(),
+            edge: rep(name, "rotation"),
+            output: output.clone(),
+        };
+        refused(round.init(&mut || 0.1, &device), &words);
+        if name != "C8" {
+            let convolution = |relu| EquivariantConvolutionConfig {
+                input: input.clone(),
+                output: output.clone(),
+                kernel: 3,
+                stride: 1,
+                relu,
+            };
+            refused(convolution(true).init([5, 5], &mut || 0.1, &device), &words);
+            assert!(convolution(false).init([5, 5], &mut || 0.1, &device).is_ok());
+        }
+    }
+}
+
+#[test]
+fn sizes_that_a_stride_cuts_off_are_refused_with_ones_that_work() {
+    let convolution = EquivariantConvolutionConfig {
+        input: rep("C4", "trivial"),
+        output: rep("C4", "regular"),
+        kernel: 7,
+        stride: 2,
+        relu: true,
+    };
+    let device = Device::flex();
+    refused(convolution.init([22, 22], &mut || 0.1, &device), &["stride 2", "22", "21, 23"]);
+    refused(convolution.init([21, 22], &mut || 0.1, &device), &["22"]);
+    refused(convolution.init([5, 5], &mut || 0.1, &device), &["size 5", "kernel 7"]);
+    for size in [21, 23] {
+        assert!(convolution.init([size, size], &mut || 0.1, &device).is_ok());
+    }
+    let encoder = |side, kernels, strides| {
+        let config = EncoderConfig {
+            picture: [1, side, side],
+            hidden: rep("C4", "regular"),
+            features: rep("C4", "regular"),
+            kernels,
+            strides,
+        };
+        config.init(&mut || 0.1, &device)
+    };
+    refused(encoder(22, [7, 5], [2, 1]), &["21, 23"]);
+    refused(encoder(13, [7, 5], [2, 1]), &["second", "5 x 5", "4 x 4"]); // the first convolution leaves 4 pixels
+    // The second convolution's stride counts as well: 8 pixels, 5 x 5 filters, stride 2.
+    refused(encoder(21, [7, 5], [2, 2]), &["stride 2", "7, 9"]);
+    refused(encoder(21, [7, 5], [0, 1]), &["stride"]);
+    refused(encoder(21, [0, 5], [2, 1]), &["kernel"]);
+}
+
+#[test]
+fn empty_bases_are_refused() {
+    let device = Device::flex();
+    for (name, input, output) in
+        [("C4", "trivial", "rotation"), ("D4", "trivial", "sign"), ("C8", "rotation", "rotation(2)")]
+    {
+        let config = EquivariantLinearConfig::new(rep(name, input), rep(name, output));
+        refused(config.init(&mut || 0.1, &device), &["only equivariant map", "zero", input, output]);
+    }
+    let mixed = EquivariantLinearConfig::new(rep("C4", "regular"), rep("D4", "regular"));
+    refused(mixed.init(&mut || 0.1, &device), &["different groups", "C4", "D4"]);
+}
+
+#[test]
+fn pictures_turn_under_six_groups_only() {
+    let device = Device::flex();
+    for name in ["C8", "C3", "D3", "S3", "C2 x C2"] {
+        let config = EquivariantConvolutionConfig {
+            input: rep(name, "trivial"),
+            output: rep(name, "regular"),
+            kernel: 3,
+            stride: 1,
+            relu: true,
+        };
+        refused(config.init([5, 5], &mut || 0.1, &device), &["pixel", "C1, C2, C4, D1, D2 and D4"]);
+        refused(Setting::wildlife(3, 7, &group(name)), &["C1, C2, C4, D1, D2 and D4"]);
+        refused(Setting::traffic(2, 2, &group(name)), &["C1, C2, C4, D1, D2 and D4"]);
+    }
+}
+
+fn paper(kind: Kind, name: &str) -> NetworkConfig {
+    let group = group(name);
+    NetworkConfig::paper(Setting::wildlife(3, 7, &group).unwrap(), kind, &group)
+}
+
+fn init(config: &NetworkConfig) -> equimarl_nn::Result<Network> {
+    Network::init(config, &mut || 0.1, &Device::flex())
+}
+
+#[test]
+fn networks_with_wrong_groups_are_refused() {
+    let with = |kind, group: &str| {
+        let mut config = paper(kind, "C1");
+        config.group = group.into();
+        init(&config)
+    };
+    refused(with(Kind::Plain, "C4"), &["plain", "C1", "C4"]);
+    refused(with(Kind::CentralPlain, "D4"), &["central-plain", "C1", "D4"]);
+    refused(with(Kind::Equivariant, "C8"), &["C8", "C1, C2, C4, D1, D2 and D4"]);
+    refused(with(Kind::Equivariant, "Q8"), &["Q"]);
+    refused(with(Kind::Equivariant, ""), &["group"]);
+    // The actions were written for D4, which has two generators.
+    let mut config = paper(Kind::Equivariant, "D4");
+    config.group = "C4".into();
+    refused(init(&config), &["generator"]);
+}
+
+#[test]
+fn networks_with_wrong_widths_are_refused() {
+    let with = |change: &dyn Fn(&mut NetworkConfig)| {
+        let mut config = paper(Kind::Equivariant, "D4");
+        change(&mut config);
+        init(&config)
+    };
+    refused(with(&|c| c.widths.convolutions = [2, 32]), &["width", "3", "4096"]); // 2 / sqrt(8) is no channel
+    refused(with(&|c| c.widths.convolutions[1] = 0), &["width"]);
+    refused(with(&|c| c.widths.rounds[0] = 5000), &["width", "4096"]);
+    refused(with(&|c| c.widths.rounds[1] = usize::MAX), &["width"]);
+    refused(with(&|c| c.widths.rounds = vec![]), &["rounds"]);
+    refused(with(&|c| c.widths.rounds = vec![8; 17]), &["rounds", "16"]);
+    refused(with(&|c| c.widths.hidden = vec![64]), &["hidden"]);
+    assert!(with(&|c| c.widths.convolutions = [3, 3]).is_ok());
+    let mut central = paper(Kind::CentralEquivariant, "C4");
+    central.widths.rounds = vec![64];
+    refused(init(&central), &["rounds"]);
+    central.widths.rounds = vec![];
+    central.widths.hidden = vec![];
+    refused(init(&central), &["hidden"]);
+}
+
+#[test]
+fn networks_with_wrong_heads_or_pictures_are_refused() {
+    let central = |change: &dyn Fn(&mut Setting)| {
+        let mut config = paper(Kind::CentralEquivariant, "C4");
+        change(&mut config.setting);
+        init(&config)
+    };
+    refused(central(&|s| drop(s.central_heads.pop())), &["3 agents", "10 logits"]);
+    refused(central(&|s| s.central_heads = vec![]), &["0 logits"]);
+    refused(central(&|s| s.central_heads[0] = "2*trivial".into()), &["12 logits"]);
+    refused(central(&|s| s.agents = 4), &["4 agents"]);
+    refused(central(&|s| s.agents = 0), &["agents"]);
+    refused(central(&|s| s.actions = "perm[1 2 0]".into()), &["perm[1 2 0]", "C4"]); // a third of a turn
+    refused(central(&|s| s.actions = "nonsense".into()), &["nonsense"]);
+    refused(central(&|s| s.central_picture = [0, 21, 21]), &[]);
+    refused(central(&|s| s.central_picture = [3, 22, 22]), &["21, 23"]);
+    refused(central(&|s| s.central_picture = [3, usize::MAX, usize::MAX]), &["pictures"]);
+    // A city that is not square has no quarter turn.
+    let c4 = group("C4");
+    let city = NetworkConfig::paper(Setting::traffic(2, 3, &c4).unwrap(), Kind::CentralEquivariant, &c4);
+    refused(init(&city), &["C4", "6 agents"]);
+    let local =
+        NetworkConfig { kind: Kind::Equivariant, widths: paper(Kind::Equivariant, "C4").widths, ..city };
+    assert!(init(&local).is_ok(), "local networks do not mind");
+}
+
+#[test]
+fn worlds_that_are_none_are_refused() {
+    let c4 = group("C4");
+    for grid in [0, 3, 6, 8, usize::MAX, usize::MAX - 1] {
+        refused(Setting::wildlife(3, grid, &c4), &["grid"]);
+    }
+    for (rows, cols) in [(0, 2), (2, 0), (usize::MAX, 2), (1 << 40, 1 << 40)] {
+        refused(Setting::traffic(rows, cols, &c4), &[]);
+    }
+    refused(Setting::wildlife(0, 7, &c4), &[]);
+    refused(Setting::wildlife(usize::MAX, 7, &c4), &[]);
+}
+
+#[test]
+fn parameters_that_do_not_fit_are_refused() {
+    let mut network = init(&paper(Kind::Equivariant, "C4")).unwrap();
+    let values: Vec<Vec<f32>> = network.parameters().into_iter().map(|p| p.1).collect();
+    refused(network.set_parameters(values[..values.len() - 1].to_vec()), &["coefficients"]);
+    let mut more = values.clone();
+    more.push(vec![1.0]);
+    refused(network.set_parameters(more), &["more parameters"]);
+    let mut longer = values.clone();
+    longer[0].push(0.0);
+    refused(network.set_parameters(longer), &["coefficients"]);
+    assert!(network.set_parameters(values).is_ok());
+}
+
+#[test]
+fn kinds_have_names() {
+    for kind in Kind::ALL {
+        assert_eq!(kind.name().parse::<Kind>().unwrap(), kind);
+    }
+    refused(
+        "equivarient".parse::<Kind>(),
+        &["equivarient", "equivariant, plain, central-equivariant, central-plain"],
+    );
+}

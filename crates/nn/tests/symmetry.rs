@@ -1,0 +1,139 @@
+//! Whole networks: turning the state turns the policies and leaves the value, and plain networks do not.
+
+mod common;
+
+use burn::tensor::Device;
+use common::{Key, Random, Screen, State, batch, group, network, numbers};
+use equimarl_group::{Element, Group, Plane, Rep};
+use equimarl_kernels::softmax::log_softmax;
+use equimarl_nn::{Kind, Network, NetworkConfig, Setting, Sharing};
+
+/// Action probabilities, one row per agent, and the team's value.
+fn policy(network: &Network, state: &State, screen: Screen, plane: &Plane) -> (Vec<f32>, f32) {
+    let output = network.forward(&batch(std::slice::from_ref(state), screen, &Sharing::None, plane));
+    let logits = numbers(output.logits);
+    let mut log = vec![0.0; logits.len()];
+    log_softmax(&logits, network.actions(), &mut log).unwrap();
+    (log.into_iter().map(f32::exp).collect(), numbers(output.values)[0])
+}
+
+/// Where g moves the junctions of an n x n city.
+fn junctions(plane: &Plane, g: Element, n: usize) -> Vec<usize> {
+    (0..n * n).map(|i| plane.pixel(g, n, [i / n, i % n])).map(|[row, col]| row * n + col).collect()
+}
+
+/// The largest change of probabilities and value that turning `states` random states makes beyond what it should.
+fn deviation(network: &Network, group: &Group, world: &str, seed: u64) -> [f64; 2] {
+    let plane = Plane::new(group).unwrap();
+    let (wild, setting) = (world == "wildlife", &network.config().setting);
+    let screen = Screen::of(network, if wild { 3 } else { 5 });
+    // What the group does to an agent's actions, also for a network that does not know it.
+    let rep = match wild {
+        true => Setting::wildlife(setting.agents, 7, group).unwrap().actions,
+        false => Setting::traffic(2, 2, group).unwrap().actions,
+    };
+    let rep = Rep::parse(group, &rep).unwrap();
+    let mut random = Random::new(seed);
+    let mut worst = [0.0f64; 2];
+    for _ in 0..3 {
+        let state = match network.is_central() {
+            true => State::central(screen, setting.agents, 0.3, &mut random),
+            false => State::random(screen, setting.agents, 0.3, &mut random),
+        };
+        let (before, value) = policy(network, &state, screen, &plane);
+        for g in group.elements() {
+            let to: Vec<usize> = if wild { (0..setting.agents).collect() } else { junctions(&plane, g, 2) };
+            let turned = state.turned(screen, &plane, g);
+            let turned = if network.is_central() { turned } else { turned.renamed(&to) };
+            let (after, new_value) = policy(network, &turned, screen, &plane);
+            for (i, row) in before.chunks_exact(rep.dim()).enumerate() {
+                let wide: Vec<f64> = row.iter().map(|v| f64::from(*v)).collect();
+                let found = &after[to[i] * rep.dim()..][..rep.dim()];
+                for (expected, found) in rep.apply(g, &wide).into_iter().zip(found) {
+                    worst[0] = worst[0].max((expected - f64::from(*found)).abs());
+                }
+            }
+            worst[1] = worst[1].max(f64::from(value - new_value).abs());
+        }
+    }
+    worst
+}
+
+fn made(kind: Kind, name: &str, world: &str, seed: u64) -> Network {
+    let group = group(name);
+    let setting = match world {
+        "wildlife" => Setting::wildlife(3, 7, &group).unwrap(),
+        _ => Setting::traffic(2, 2, &group).unwrap(),
+    };
+    network(&NetworkConfig::paper(setting, kind, &group), seed, &Device::flex())
+}
+
+/// The promise of the specification is 1e-5 in f32; probabilities are at most 1, values a few.
+#[test]
+fn equivariant_networks_turn_with_the_world() {
+    for kind in [Kind::Equivariant, Kind::CentralEquivariant] {
+        for (name, world) in [("C4", "wildlife"), ("D4", "wildlife"), ("C2", "wildlife"), ("C4", "traffic")]
+            .into_iter()
+            .chain([("D1", "wildlife"), ("D2", "traffic"), ("C2", "traffic"), ("D4", "traffic")])
+        {
+            let network = made(kind, name, world, 30);
+            let found = deviation(&network, &group(name), world, 31);
+            assert!(found.iter().all(|d| *d < 1e-5), "{kind} {world} under {name}: {found:?}");
+        }
+    }
+}
+
+#[test]
+fn groups_of_matrices_work_as_well() {
+    let name = "matrix[0 -1, 1 0]";
+    for (kind, world) in [(Kind::Equivariant, "wildlife"), (Kind::CentralEquivariant, "traffic")] {
+        let network = made(kind, name, world, 32);
+        let found = deviation(&network, &group(name), world, 33);
+        assert!(found.iter().all(|d| *d < 1e-5), "{kind} {world} under {name}: {found:?}");
+    }
+}
+
+/// A check that finds nothing must be able to find something.
+#[test]
+fn plain_networks_do_not() {
+    for kind in [Kind::Plain, Kind::CentralPlain] {
+        for world in ["wildlife", "traffic"] {
+            let network = made(kind, "C1", world, 34);
+            let found = deviation(&network, &group("C4"), world, 35);
+            assert!(found.iter().all(|d| *d > 1e-3), "{kind} {world}: {found:?}");
+        }
+    }
+    // Nor is a network under half turns one under quarter turns.
+    let network = made(Kind::Equivariant, "C2", "wildlife", 36);
+    assert!(deviation(&network, &group("C4"), "wildlife", 37)[0] > 1e-3);
+}
+
+/// A city that is not square has no quarter turn, but its half turn is fine for a central network.
+#[test]
+fn half_turns_of_a_rectangular_city() {
+    let c2 = group("C2");
+    let setting = Setting::traffic(1, 2, &c2).unwrap();
+    let [channels, height, width] = setting.central_picture;
+    let config = NetworkConfig::paper(setting, Kind::CentralEquivariant, &c2);
+    let network = network(&config, 38, &Device::flex());
+    let mut random = Random::new(39);
+    let picture = random.normals(channels * height * width);
+    // A half turn is the pixels in reverse order, in each channel.
+    let turned: Vec<f32> =
+        picture.chunks_exact(height * width).flat_map(|c| c.iter().rev().copied()).collect();
+    let output = |picture: &Vec<f32>| {
+        let mut builder = equimarl_nn::BatchBuilder::new(Sharing::None);
+        builder.state(Key::new(), |_, key| key.clone());
+        builder.blind_agents(2);
+        builder.end_state();
+        let batch = builder.finish(picture.len(), |_, to| to.copy_from_slice(picture)).unwrap();
+        let output = network.forward(&batch);
+        (numbers(output.logits), numbers(output.values)[0])
+    };
+    let ((a, value), (b, new_value)) = (output(&picture), output(&turned));
+    // The junctions change places, the phases stay.
+    for (old, new) in [(0, 2), (1, 3), (2, 0), (3, 1)] {
+        assert!((a[old] - b[new]).abs() < 1e-5, "{a:?} {b:?}");
+    }
+    assert!((value - new_value).abs() < 1e-5);
+}
