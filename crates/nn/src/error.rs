@@ -16,12 +16,12 @@ pub enum Error {
     #[error("{0}")]
     BadBatch(String),
     /// A file could not be read or written.
-    #[error("{path}: {source}")]
+    #[error("{path}: {why}")]
     File {
         /// Which file.
         path: String,
-        /// What the system said.
-        source: std::io::Error,
+        /// What the system said. Part of the message, so it is not a source that would say it again.
+        why: std::io::Error,
     },
     /// Groups, representations or bases that do not fit.
     #[error(transparent)]

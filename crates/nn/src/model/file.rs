@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// If it cannot be read, is not a file, or is larger.
 pub fn read_file(path: impl AsRef<Path>) -> Result<Vec<u8>> {
     let path = path.as_ref();
-    let failed = |source| Error::File { path: path.display().to_string(), source };
+    let failed = |why| Error::File { path: path.display().to_string(), why };
     // Asked before opening: opening a pipe would wait for its writer.
     let found = fs::metadata(path).map_err(failed)?;
     if !found.is_file() {
@@ -39,7 +39,7 @@ pub fn read_file(path: impl AsRef<Path>) -> Result<Vec<u8>> {
 /// If it cannot be written; then the old file is untouched.
 pub fn write_file(path: impl AsRef<Path>, bytes: &[u8]) -> Result<()> {
     let path = path.as_ref();
-    let failed = |source| Error::File { path: path.display().to_string(), source };
+    let failed = |why| Error::File { path: path.display().to_string(), why };
     let Some(name) = path.file_name() else {
         return Err(failed(IoError::other("not the name of a file")));
     };

@@ -4,7 +4,7 @@
 //! is planned first, compared with what the file holds, and only then built.
 
 use super::super::{KERNELS, STRIDES, plane_rep};
-use super::{Kind, MAX_WIDTH, NetworkConfig};
+use super::{Kind, MAX_WIDTH, NetworkConfig, check_team};
 use crate::error::{Error, Result};
 use equimarl_group::{Group, Plane, Rep, strided_size};
 use std::collections::BTreeMap;
@@ -16,7 +16,6 @@ const MAX_WEIGHTS: usize = 1 << 22;
 const MAX_PIXELS: usize = 1 << 22;
 const MAX_LAYERS: usize = 16;
 const MAX_HEADS: usize = 256;
-const MAX_AGENTS: usize = 1 << 20;
 /// The longest text of a group, and of an action representation.
 const MAX_GROUP_TEXT: usize = 128;
 const MAX_ACTION_TEXT: usize = 1 << 16;
@@ -168,9 +167,7 @@ impl NetworkConfig {
         {
             return bad(format!("a world's name is one line of 1 to {MAX_NAME} bytes"));
         }
-        if setting.agents == 0 || setting.agents > MAX_AGENTS {
-            return bad(format!("a team has 1 to {MAX_AGENTS} agents, not {}", setting.agents));
-        }
+        check_team(setting.agents)?;
         let (rounds, hidden) = (widths.rounds.len(), widths.hidden.len());
         let central = self.kind.is_central();
         let (wanted, other) = if central { (hidden, rounds) } else { (rounds, hidden) };

@@ -1,0 +1,104 @@
+//! `equimarl export`: realised weights for other frameworks and small devices.
+
+use crate::output::{print, print_json};
+use anyhow::{Context, Result};
+use burn::tensor::Device;
+use clap::Args as ClapArgs;
+use equimarl_nn::{Batch, BatchBuilder, Network, Sharing, model::write_file};
+use equimarl_worlds::{Purpose, Stream};
+use serde_json::{Value, json};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+#[derive(ClapArgs)]
+#[command(after_help = "\
+Example, with an input and our answer to it, to compare another framework's with:
+  equimarl export --model model.safetensors --dense dense.safetensors --sample sample.json")]
+pub struct Args {
+    /// The model file.
+    #[arg(long, value_name = "MODEL")]
+    model: PathBuf,
+    /// Where the realised weights go.
+    #[arg(long, value_name = "FILE")]
+    dense: PathBuf,
+    /// Also write random pictures and who hears whom, with the logits and the value that the network gives.
+    #[arg(long, value_name = "FILE")]
+    sample: Option<PathBuf>,
+    /// The seed of the sample.
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+    /// Print one JSON object.
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(args: &Args) -> Result<ExitCode> {
+    let (network, metadata) = Network::load(&args.model, &Device::flex())?;
+    let dense = network.dense();
+    dense.save(&args.dense, &metadata.extra)?;
+    if let Some(path) = &args.sample {
+        write_file(path, format!("{}\n", sample(&network, args.seed)?).as_bytes())?;
+    }
+    let weights: usize = dense.tensors.values().map(|t| t.values.len()).sum();
+    if args.json {
+        let tensors: serde_json::Map<String, Value> =
+            dense.tensors.iter().map(|(name, t)| (name.clone(), json!(t.shape))).collect();
+        print_json(&json!({
+            "model": args.model, "dense": args.dense, "sample": args.sample,
+            "parameters": metadata.parameters, "numbers": weights, "tensors": tensors,
+        }))?;
+    } else {
+        print(&format!(
+            "{}: {} tensors, {weights} numbers from {} parameters\n",
+            args.dense.display(),
+            dense.tensors.len(),
+            metadata.parameters
+        ))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Who hears whom in a sample: two neighbours, one, none.
+const HEARS: [&[usize]; 3] = [&[1, 2], &[0], &[]];
+
+/// A random state, and what the network says about it.
+fn sample(network: &Network, seed: u64) -> Result<Value> {
+    let mut stream = Stream::new(seed, Purpose::Audit, 0);
+    let setting = &network.config().setting;
+    let central = network.is_central();
+    let shape = if central { setting.central_picture } else { setting.picture };
+    let mut edges: Vec<Vec<[f32; 2]>> = vec![];
+    let mut builder = BatchBuilder::new(Sharing::None);
+    if central {
+        builder.state(0, |_, key| *key);
+        builder.blind_agents(setting.agents);
+    } else {
+        for (agent, neighbours) in HEARS.iter().enumerate() {
+            builder.agent(agent, |_, key| *key);
+            let mut vectors = vec![];
+            for &from in *neighbours {
+                let vector = [stream.normal() as f32, stream.normal() as f32];
+                builder.edge(agent, from, vector);
+                vectors.push(vector);
+            }
+            edges.push(vectors);
+        }
+    }
+    builder.end_state();
+    let paint = |_: &usize, pixels: &mut [f32]| pixels.iter_mut().for_each(|p| *p = stream.unit() as f32);
+    let batch: Batch = builder.finish(shape.iter().product(), paint)?;
+    let output = network.forward(&batch);
+    let numbers =
+        |data: burn::tensor::TensorData| data.try_to_vec::<f32>().context("reading the network's output");
+    let logits = numbers(output.logits.into_data())?;
+    let values = numbers(output.values.into_data())?;
+    let pictures: Vec<&[f32]> = batch.pictures.chunks(shape.iter().product()).collect();
+    Ok(json!({
+        "picture": shape,
+        "pictures": pictures,
+        "neighbours": if central { vec![] } else { HEARS.to_vec() },
+        "edges": edges,
+        "logits": logits.chunks(network.actions()).collect::<Vec<_>>(),
+        "value": values,
+    }))
+}

@@ -1,0 +1,116 @@
+//! `equimarl inspect`: what is in a model file.
+
+use crate::output::{print, print_json, table};
+use anyhow::Result;
+use clap::Args as ClapArgs;
+use equimarl_nn::Metadata;
+use equimarl_nn::model::Content;
+use serde_json::{Value, json};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Longer representations are cut in the table; `--json` prints them whole.
+const LONGEST: usize = 40;
+
+#[derive(ClapArgs)]
+pub struct Args {
+    /// A model file, or a dense export.
+    model: PathBuf,
+    /// Print one JSON object.
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(args: &Args) -> Result<ExitCode> {
+    let found = Metadata::load(&args.model)?;
+    let weights: usize = found.representations.iter().map(|l| l.shape.iter().product::<usize>()).sum();
+    if args.json {
+        print_json(&as_json(&found, weights))?;
+    } else {
+        print(&text(&found, weights))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn as_json(found: &Metadata, weights: usize) -> Value {
+    let network = &found.network;
+    let layers: Vec<Value> = found
+        .representations
+        .iter()
+        .map(|l| {
+            json!({
+                "name": l.name, "in": l.input, "out": l.output, "kernel": l.kernel, "shape": l.shape,
+                "weight_rank": l.ranks[0], "bias_rank": l.ranks[1],
+            })
+        })
+        .collect();
+    json!({
+        "format": found.format,
+        "content": found.content,
+        "software": found.software,
+        "world": network.setting.world,
+        "agents": network.setting.agents,
+        "kind": network.kind,
+        "group": network.group,
+        "parameters": found.parameters,
+        "weights": weights,
+        "layers": layers,
+        "network": network,
+        "extra": found.extra,
+    })
+}
+
+fn text(found: &Metadata, weights: usize) -> String {
+    let network = &found.network;
+    let rows: Vec<Vec<String>> = found
+        .representations
+        .iter()
+        .map(|l| {
+            let shape: Vec<String> = l.shape.iter().map(usize::to_string).collect();
+            vec![
+                l.name.clone(),
+                short(&l.input),
+                short(&l.output),
+                shape.join(" x "),
+                l.ranks[0].to_string(),
+                l.ranks[1].to_string(),
+            ]
+        })
+        .collect();
+    let mut text = format!(
+        "{} network of {} for {} agents, group {}\n{} parameters make {weights} weights\n\n{}",
+        network.kind,
+        network.setting.world,
+        network.setting.agents,
+        printable(&network.group),
+        found.parameters,
+        table(&["layer", "in", "out", "weight", "rank", "bias rank"], &rows),
+    );
+    let content = match found.content {
+        Content::Coefficients => "coefficients",
+        Content::Dense => "realised weights",
+    };
+    text += &format!("\n{content} in format {}, by {}\n", found.format, printable(&found.software));
+    if let Value::Object(extra) = &found.extra {
+        for (key, value) in extra {
+            text += &printable(&format!("{key}: {value}"));
+            text += "\n";
+        }
+    } else if !found.extra.is_null() {
+        text += &printable(&found.extra.to_string());
+        text += "\n";
+    }
+    text
+}
+
+fn short(text: &str) -> String {
+    match text.char_indices().nth(LONGEST) {
+        None => text.into(),
+        Some(_) => format!("{}...", text.chars().take(LONGEST - 3).collect::<String>()),
+    }
+}
+
+/// A file's text may hold what moves the cursor.
+fn printable(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+}
