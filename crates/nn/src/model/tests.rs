@@ -286,8 +286,8 @@ fn a_wrong_permutation_of_many_points_is_an_error_of_one_line() {
 }
 
 #[test]
-fn offsets_that_wrap_around_are_refused() {
-    // Nine tensors whose sizes add up to 2^64 + 8, so that their end seems to be where the file ends.
+fn offsets_near_the_largest_number_are_refused() {
+    // Eight tensors without a gap, of 2^64 - 64 bytes in all: adding the header's length to their end would overflow.
     let part = (1u64 << 61) - 8;
     let mut header = serde_json::Map::new();
     let mut at = 0u64;
