@@ -11,7 +11,9 @@ fn git(args: &[&str]) -> Option<String> {
 fn main() {
     let commit = git(&["rev-parse", "--short=12", "HEAD"]).unwrap_or_else(|| "unknown".into());
     // A change that is not committed makes other numbers than the commit would.
-    let changed = git(&["status", "--porcelain", "--untracked-files=no"]).is_some_and(|s| !s.is_empty());
+    let changed =
+        git(&["status", "--porcelain", "--untracked-files=no", ":/crates", ":/Cargo.lock", ":/Cargo.toml"])
+            .is_some_and(|s| !s.is_empty());
     println!("cargo::rustc-env=EQUIMARL_COMMIT={commit}{}", if changed { "-changed" } else { "" });
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-changed=src");

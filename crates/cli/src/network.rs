@@ -1,12 +1,13 @@
 //! Networks by name, shared by all verbs.
 
 use crate::world::{WorldArgs, WorldName};
-use anyhow::Result;
+use anyhow::{Context, Result, bail};
 use burn::tensor::Device;
 use clap::ValueEnum;
 use equimarl_group::Group;
 use equimarl_nn::{Kind, Network, NetworkConfig, Setting};
 use equimarl_worlds::{Purpose, Stream};
+use std::path::Path;
 
 /// The learning methods. The augmentation methods train the plain network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -61,4 +62,35 @@ pub fn paper_config(world: WorldName, size: &WorldArgs, kind: Kind, group: &Grou
 pub fn fresh(config: &NetworkConfig, seed: u64, device: &Device) -> Result<Network> {
     let mut stream = Stream::new(seed, Purpose::Weights, 0);
     Ok(Network::init(config, &mut || stream.normal(), device)?)
+}
+
+/// A trained network, the world it was made for, and that world's size where flags do not say otherwise.
+pub fn load(path: &Path, size: &WorldArgs) -> Result<(Network, WorldName, WorldArgs)> {
+    let file = if path.is_dir() { path.join("model.safetensors") } else { path.to_path_buf() };
+    if path.is_dir() && !file.exists() {
+        bail!("{} holds no model.safetensors; is the run finished?", path.display());
+    }
+    let (network, _) =
+        Network::load(&file, &Device::flex()).with_context(|| format!("cannot use {}", file.display()))?;
+    let setting = &network.config().setting;
+    let mut size = size.clone();
+    let world = match setting.world.as_str() {
+        "wildlife" => {
+            size.drones = size.drones.or(Some(setting.agents));
+            size.grid = size.grid.or(Some(setting.picture[1] / 3));
+            WorldName::Wildlife
+        }
+        "traffic" => {
+            // The whole city's picture is 5 (8R - 1) x 5 (8C - 1) pixels.
+            let junctions = |pixels: usize| (pixels / 5 + 1) / 8;
+            let [_, height, width] = setting.central_picture;
+            let own = format!("{}x{}", junctions(height), junctions(width));
+            size.junctions = size.junctions.or(Some(own));
+            WorldName::Traffic
+        }
+        other => {
+            bail!("{} was made for the world `{other}`, which this program does not have", file.display())
+        }
+    };
+    Ok((network, world, size))
 }

@@ -1,13 +1,17 @@
 //! `equimarl play`: whole episodes, summed up.
 
+use crate::network;
 use crate::output::{print, print_json, table};
 use crate::show::ShowArgs;
 use crate::world::{AnyWorld, WorldArgs, WorldName};
 use anyhow::{Result, bail, ensure};
 use clap::Args as ClapArgs;
+use equimarl_learn::{Choice, Learned};
+use equimarl_nn::Policy;
 use equimarl_worlds::look::Look;
-use equimarl_worlds::{Controller, Measures, Summary, World, play, traffic, wildlife};
+use equimarl_worlds::{Controller, Measures, Summary, Symmetric, World, play, traffic, wildlife};
 use serde_json::{Value, json};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 #[derive(ClapArgs)]
@@ -15,15 +19,22 @@ use std::process::ExitCode;
 Controllers: random, greedy, optimal for wildlife; random, fixed-cycle, longest-queue, max-pressure for traffic.
 All controllers meet the same episodes when they are given the same seed.
 
-Example:
-  equimarl play --world traffic --controller max-pressure --junctions 4x4 --episodes 20")]
+Examples:
+  equimarl play --world traffic --controller max-pressure --junctions 4x4 --episodes 20
+  equimarl play --model runs/a --drones 6 --gif six.gif")]
 pub struct Args {
-    /// The world to play in.
-    #[arg(long)]
-    world: WorldName,
+    /// The world to play in; a model knows its own.
+    #[arg(long, required_unless_present = "model")]
+    world: Option<WorldName>,
     /// Who decides.
-    #[arg(long, value_name = "NAME")]
-    controller: String,
+    #[arg(long, value_name = "NAME", required_unless_present = "model", conflicts_with = "model")]
+    controller: Option<String>,
+    /// A trained team decides: a run directory or a model file. Distributed teams play at any size.
+    #[arg(long, value_name = "RUN_OR_FILE")]
+    model: Option<PathBuf>,
+    /// The model takes its likeliest action instead of drawing one.
+    #[arg(long, requires = "model")]
+    greedy: bool,
     /// How many episodes.
     #[arg(long, value_name = "N", default_value_t = 100, allow_negative_numbers = true)]
     episodes: usize,
@@ -44,27 +55,38 @@ pub struct Args {
 
 pub fn run(args: &Args) -> Result<ExitCode> {
     ensure!(args.episodes > 0, "there is nothing to report about 0 episodes: ask for at least 1");
-    if args.period.is_some() && args.controller != "fixed-cycle" {
+    let who = args.controller.as_deref().unwrap_or("model");
+    if args.period.is_some() && who != "fixed-cycle" {
         bail!("--period belongs to the fixed-cycle controller");
     }
     let period = args.period.unwrap_or(traffic::FixedCycle::USUAL);
-    let (order, summary, mut about) = match args.size.build(args.world, None)? {
+    let (learned, world) = args.world_and_model()?;
+    let (order, summary, mut about) = match world {
         AnyWorld::Wildlife(world) => {
-            let mut controller = wildlife::controller(&args.controller, &world)?;
-            let (order, summary) = args.play(&world, &mut *controller, wildlife::Captures::default())?;
+            let measures = wildlife::Captures::default();
+            let (order, summary) = match learned {
+                Some(learned) => args.play_learned(&world, learned, measures)?,
+                None => args.play(&world, &mut *wildlife::controller(who, &world)?, measures)?,
+            };
             (order, summary, json!({ "world": "wildlife", "drones": world.team(), "grid": world.grid() }))
         }
         AnyWorld::Traffic(world) => {
-            let mut controller = traffic::traffic_controller(&args.controller, period)?;
-            let (order, summary) =
-                args.play(&world, &mut *controller, traffic::TrafficMeasures::default())?;
+            let measures = traffic::TrafficMeasures::default();
+            let (order, summary) = match learned {
+                Some(learned) => args.play_learned(&world, learned, measures)?,
+                None => args.play(&world, &mut *traffic::traffic_controller(who, period)?, measures)?,
+            };
             let size = [world.options().rows, world.options().cols];
             (order, summary, json!({ "world": "traffic", "junctions": size }))
         }
     };
-    about["controller"] = json!(args.controller);
+    about["controller"] = json!(who);
+    if let Some(model) = &args.model {
+        about["model"] = json!(model);
+        about["greedy"] = json!(args.greedy);
+    }
     about["seed"] = json!(args.seed);
-    if args.controller == "fixed-cycle" {
+    if who == "fixed-cycle" {
         about["period"] = json!(period);
     }
     if args.json {
@@ -75,12 +97,39 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         print_json(&value)?;
     } else {
         let world = about["world"].as_str().unwrap_or_default();
-        print(&text(world, &args.controller, order, &summary))?;
+        print(&text(world, who, order, &summary))?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
 impl Args {
+    /// The world of the flags or of the model, and the model if there is one.
+    fn world_and_model(&self) -> Result<(Option<Learned>, AnyWorld)> {
+        let Some(path) = &self.model else {
+            let Some(world) = self.world else { bail!("give --world, or --model") };
+            return Ok((None, self.size.build(world, None)?));
+        };
+        let (network, world, size) = network::load(path, &self.size)?;
+        if self.world.is_some_and(|asked| asked != world) {
+            bail!("{} was made for another world than --world", path.display());
+        }
+        let choice = if self.greedy { Choice::Greedy } else { Choice::Sampled };
+        let learned = Learned::new(Policy::new(&network.dense())?, network.sharing(), choice);
+        // A local network is equivariant on any city; the city itself need not be.
+        let world = size.build_for_network(world, network.group())?;
+        Ok((Some(learned), world))
+    }
+
+    fn play_learned<W: Symmetric + Look, M: Measures<W>>(
+        &self,
+        world: &W,
+        mut learned: Learned,
+        measures: M,
+    ) -> Result<(&'static [&'static str], Summary)> {
+        learned.check(world)?;
+        self.play(world, &mut learned, measures)
+    }
+
     /// Shows the first episode if asked to, then plays them all. Gives the measures' names in their order, too.
     fn play<W: World + Look, M: Measures<W>>(
         &self,

@@ -83,6 +83,15 @@ impl WorldArgs {
 }
 
 impl WorldArgs {
+    /// Builds the world for a network under `group`, which need not be a symmetry of the whole world: a local network
+    /// turns what one agent sees.
+    pub fn build_for_network(&self, name: WorldName, group: &Group) -> Result<AnyWorld> {
+        Ok(match self.build(name, None)? {
+            AnyWorld::Wildlife(world) => AnyWorld::Wildlife(world.under(group)?),
+            AnyWorld::Traffic(world) => AnyWorld::Traffic(world.under(group)?),
+        })
+    }
+
     /// Refuses sizes of the traffic world.
     pub fn refuse_traffic(&self) -> Result<()> {
         refuse(&self.junctions, "--junctions", "traffic")?;

@@ -111,7 +111,7 @@ impl<W: Symmetric> Trainer<W> {
 /// # Errors
 /// If it cannot be written; earlier checkpoints are then untouched.
 pub fn write(folder: &Path, step: u64, bytes: &[u8]) -> Result<()> {
-    let failed = |source| Error::File { path: folder.display().to_string(), source };
+    let failed = |why| Error::File { path: folder.display().to_string(), why };
     fs::create_dir_all(folder).map_err(failed)?;
     write_file(folder.join(format!("{step}.safetensors")), bytes)?;
     for (_, old) in list(folder)?.into_iter().skip(KEPT) {
@@ -126,7 +126,7 @@ pub fn write(folder: &Path, step: u64, bytes: &[u8]) -> Result<()> {
 /// # Errors
 /// If the folder cannot be read. A folder that is not there has none.
 pub fn list(folder: &Path) -> Result<Vec<(u64, PathBuf)>> {
-    let failed = |source| Error::File { path: folder.display().to_string(), source };
+    let failed = |why| Error::File { path: folder.display().to_string(), why };
     if !folder.exists() {
         return Ok(vec![]);
     }
@@ -179,8 +179,8 @@ pub fn restore_latest<W: Symmetric>(
 /// If there is none, or it is not one.
 pub fn read_config(run: &Path) -> Result<TrainConfig> {
     let path = run.join("config.toml");
-    let text = fs::read_to_string(&path)
-        .map_err(|source| Error::File { path: path.display().to_string(), source })?;
+    let text =
+        fs::read_to_string(&path).map_err(|why| Error::File { path: path.display().to_string(), why })?;
     toml::from_str::<TrainConfig>(&text)
         .map_err(|e| Error::BadConfig(format!("{}: {}", path.display(), e.message())))
         .and_then(|config| config.check().map(|()| config))

@@ -286,6 +286,10 @@ impl TrainConfig {
                 decay: true,
                 lambda: 0.95,
                 normalise_advantages: true,
+                // Wildlife has few distinct pictures, so larger batches cost little, and less noise ends higher.
+                environments: if traffic { 16 } else { 32 },
+                rollout: if traffic { 5 } else { 16 },
+                minibatches: if traffic { 4 } else { 8 },
                 ..paper
             }),
             _ => Err(Error::BadConfig(format!(

@@ -19,12 +19,12 @@ pub enum Error {
     #[error("{0}")]
     Diverged(String),
     /// A file could not be read or written.
-    #[error("{path}: {source}")]
+    #[error("{path}: {why}")]
     File {
         /// Which file.
         path: String,
         /// What the system said.
-        source: std::io::Error,
+        why: std::io::Error,
     },
     /// From the worlds.
     #[error(transparent)]

@@ -136,7 +136,7 @@ pub fn create(run: &Path, config: &TrainConfig) -> Result<()> {
             run.display()
         )));
     }
-    let failed = |source| Error::File { path: run.display().to_string(), source };
+    let failed = |why| Error::File { path: run.display().to_string(), why };
     fs::create_dir_all(run.join("checkpoint")).map_err(failed)?;
     write_file(run.join("config.toml"), config.to_toml().as_bytes())?;
     Ok(())
@@ -148,7 +148,7 @@ pub fn create(run: &Path, config: &TrainConfig) -> Result<()> {
 /// If there is one that cannot be read.
 pub fn summary(run: &Path) -> Result<Option<Value>> {
     let path = run.join("summary.json");
-    let failed = |source| Error::File { path: path.display().to_string(), source };
+    let failed = |why| Error::File { path: path.display().to_string(), why };
     if !path.exists() {
         return Ok(None);
     }
@@ -361,7 +361,7 @@ struct Metrics {
 impl Metrics {
     /// Opens the file at `length` bytes; what comes after belongs to work that was lost.
     fn open(path: PathBuf, length: u64) -> Result<Metrics> {
-        let failed = |source| Error::File { path: path.display().to_string(), source };
+        let failed = |why| Error::File { path: path.display().to_string(), why };
         let mut file =
             OpenOptions::new().create(true).truncate(false).write(true).open(&path).map_err(failed)?;
         let found = file.metadata().map_err(failed)?.len();
@@ -376,8 +376,8 @@ impl Metrics {
         Ok(Metrics { path, file })
     }
 
-    fn failed(&self, source: std::io::Error) -> Error {
-        Error::File { path: self.path.display().to_string(), source }
+    fn failed(&self, why: std::io::Error) -> Error {
+        Error::File { path: self.path.display().to_string(), why }
     }
 
     fn write(&mut self, line: &Value) -> Result<()> {

@@ -1,6 +1,7 @@
 //! `equimarl bench`: how fast it is, on this machine, now.
 
 mod network;
+mod train;
 mod worlds;
 
 use crate::output::{print, print_json, table};
@@ -16,6 +17,17 @@ pub enum Bench {
     Worlds(Args),
     /// Milliseconds of one training minibatch (forward, backward, Adam) of 20 states, and of one decision.
     Network(Args),
+    /// Environment steps per second of training with the paper's preset, evaluation off, on one thread.
+    Train(TrainArgs),
+}
+
+#[derive(ClapArgs)]
+pub struct TrainArgs {
+    #[command(flatten)]
+    usual: Args,
+    /// Threads [default: 1, or RAYON_NUM_THREADS].
+    #[arg(long, value_name = "N")]
+    threads: Option<usize>,
 }
 
 #[derive(ClapArgs)]
@@ -40,6 +52,7 @@ impl Bench {
     pub fn run(self) -> Result<ExitCode> {
         let (lines, json) = match self {
             Bench::Worlds(args) => (worlds::run(args.seconds)?, args.json),
+            Bench::Train(args) => (train::run(args.usual.seconds, args.threads)?, args.usual.json),
             Bench::Network(args) => (network::run(args.seconds)?, args.json),
         };
         let machine = provenance::machine();

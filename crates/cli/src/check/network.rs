@@ -1,16 +1,17 @@
 //! `equimarl check network`
 
-use crate::network::{Method, fresh, paper_config};
+use crate::network::{self, Method, fresh, paper_config};
 use crate::output::{print, print_json, table};
 use crate::world::{AnyWorld, WorldArgs, WorldName};
-use anyhow::Result;
+use anyhow::{Context, Result, ensure};
 use burn::tensor::Device;
-use clap::{Args as ClapArgs, ValueEnum};
+use clap::Args as ClapArgs;
 use equimarl_group::Group;
 use equimarl_learn::{EquivarianceReport, TOLERANCE, equivariance};
-use equimarl_nn::Policy;
+use equimarl_nn::{Network, Policy};
 use equimarl_worlds::Symmetric;
 use serde_json::json;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 #[derive(ClapArgs)]
@@ -19,12 +20,15 @@ Example, a network that turns with its world and one that does not:
   equimarl check network --world wildlife --method equivariant --group D4
   equimarl check network --world wildlife --method plain")]
 pub struct Args {
-    /// The world.
-    #[arg(long)]
-    world: WorldName,
-    /// The method whose network is checked.
-    #[arg(long)]
-    method: Method,
+    /// The world; a model knows its own.
+    #[arg(long, required_unless_present = "model")]
+    world: Option<WorldName>,
+    /// The method whose network is checked; a model knows its own.
+    #[arg(long, required_unless_present = "model")]
+    method: Option<Method>,
+    /// A trained network: a run directory or a model file. Without it, a fresh one is checked.
+    #[arg(long, value_name = "RUN_OR_FILE")]
+    model: Option<PathBuf>,
     /// The symmetry [default: C4, or C2 where the world has no quarter turn].
     #[arg(long)]
     group: Option<String>,
@@ -43,17 +47,8 @@ pub struct Args {
 
 pub fn run(args: &Args) -> Result<ExitCode> {
     anyhow::ensure!(args.states > 0, "0 states check nothing; ask for at least 1");
-    let kind = args.method.kind();
-    let usual = match args.size.junctions()? {
-        (rows, cols) if args.world == WorldName::Traffic && rows != cols => "C2",
-        _ => "C4",
-    };
-    let symmetry = args.group.as_deref().unwrap_or(usual);
-    // First, because it knows best which symmetry it can have.
-    let world = args.size.build(args.world, Some(symmetry))?;
-    let claimed: Group = if kind.is_plain() { Group::cyclic(1)? } else { symmetry.parse()? };
-    let config = paper_config(args.world, &args.size, kind, &claimed)?;
-    let network = fresh(&config, args.seed, &Device::flex())?;
+    let (network, world) = args.network_and_world()?;
+    let (config, kind) = (network.config().clone(), network.config().kind);
     let policy = Policy::new(&network.dense())?;
     let (group, report) = match world {
         AnyWorld::Wildlife(w) => {
@@ -64,11 +59,13 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         }
     };
     let parameters = network.parameter_count();
+    // A plain network claims nothing, and one under C4 claims nothing about mirrors.
+    let claims = !kind.is_plain() && *network.group() == group;
     if args.json {
         let mut value = serde_json::to_value(&report)?;
         value["parameters"] = json!(parameters);
         value["world"] = json!(config.setting.world);
-        value["method"] = json!(args.method.to_possible_value().map(|m| m.get_name().to_string()));
+        value["method"] = json!(args.method.map_or(kind.name(), |m| m.learn().name()));
         value["network"] = json!(kind.name());
         value["group"] = json!(group.name());
         value["tolerance"] = json!(TOLERANCE);
@@ -78,22 +75,61 @@ pub fn run(args: &Args) -> Result<ExitCode> {
             "{} {} network, {parameters} parameters, in {} random states under {group}\n\n",
             config.setting.world, kind, report.states
         );
-        print(&(title + &text(&report, kind.is_plain())))?;
+        print(&(title + &text(&report, claims)))?;
     }
-    let broken = !kind.is_plain() && !report.equivariant;
-    Ok(if broken { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    Ok(if claims && !report.equivariant { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-fn text(report: &EquivarianceReport, plain: bool) -> String {
+impl Args {
+    /// The network to check, and the world under the symmetry to check.
+    fn network_and_world(&self) -> Result<(Network, AnyWorld)> {
+        let loaded = self.model.as_ref().map(|path| network::load(path, &self.size)).transpose()?;
+        let (world, size) = match &loaded {
+            Some((_, world, size)) => (*world, size.clone()),
+            None => (self.world.context("give --world, or --model")?, self.size.clone()),
+        };
+        let square = match world {
+            WorldName::Wildlife => true,
+            WorldName::Traffic => {
+                let (rows, cols) = size.junctions()?;
+                rows == cols
+            }
+        };
+        let usual = if square { "C4" } else { "C2" };
+        if let Some((network, ..)) = loaded {
+            let kind = network.config().kind;
+            ensure!(
+                self.world.is_none_or(|w| w == world),
+                "the model was made for another world than --world"
+            );
+            ensure!(
+                self.method.is_none_or(|m| m.kind() == kind),
+                "the model is a {kind} network, not what --method says"
+            );
+            let own = if kind.is_plain() { usual } else { network.group().name() };
+            let world = size.build(world, Some(self.group.as_deref().unwrap_or(own)))?;
+            return Ok((network, world));
+        }
+        let kind = self.method.context("give --method, or --model")?.kind();
+        let symmetry = self.group.as_deref().unwrap_or(usual);
+        // First, because it knows best which symmetry it can have.
+        let built = size.build(world, Some(symmetry))?;
+        let claimed: Group = if kind.is_plain() { Group::cyclic(1)? } else { symmetry.parse()? };
+        let config = paper_config(world, &size, kind, &claimed)?;
+        Ok((fresh(&config, self.seed, &Device::flex())?, built))
+    }
+}
+
+fn text(report: &EquivarianceReport, claims: bool) -> String {
     let rows: Vec<Vec<String>> = report
         .elements
         .iter()
         .map(|e| vec![e.element.clone(), format!("{:.1e}", e.policy_error), format!("{:.1e}", e.value_error)])
         .collect();
-    let verdict = match (report.equivariant, plain) {
+    let verdict = match (report.equivariant, claims) {
         (true, _) => format!("equivariant: every difference is below {TOLERANCE:e}"),
-        (false, true) => "not equivariant, as a plain network claims no symmetry".into(),
-        (false, false) => format!(
+        (false, false) => "not equivariant; this network does not claim this symmetry".into(),
+        (false, true) => format!(
             "NOT equivariant, although it claims to be; the first layer that does not turn: {}",
             report.first_failing_layer.as_deref().unwrap_or("unknown")
         ),
