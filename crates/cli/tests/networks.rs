@@ -84,7 +84,7 @@ fn wrong_networks_are_refused_in_one_line() {
     let check = |world: &str, method: &str, more: &[&str], part: &str| {
         refuses(&[&["check", "network", "--world", world, "--method", method], more].concat(), part);
     };
-    check("wildlife", "equivariant", &["--grid", "3"], "at least 5 cells");
+    check("wildlife", "equivariant", &["--grid", "3"], "networks need an odd grid");
     check("wildlife", "equivariant", &["--grid", "6"], "odd");
     check("wildlife", "plain", &["--drones", "0"], "at least 2; got 0");
     check("wildlife", "equivariant", &["--group", "S3"], "C1, C2, C4, D1, D2 and D4 only");
