@@ -2,6 +2,8 @@
 
 mod bench;
 mod check;
+mod curves;
+mod demo;
 mod export;
 mod inspect;
 mod network;
@@ -22,14 +24,16 @@ use std::process::ExitCode;
 /// A world turned by 90 degrees is the same world: its best joint policy turns with it. equimarl builds that fact
 /// into the network, and checks it everywhere.
 #[derive(Parser)]
-#[command(version, arg_required_else_help = true, max_term_width = 100)]
+#[command(version, max_term_width = 100)]
 struct Cli {
     #[command(subcommand)]
-    verb: Verb,
+    verb: Option<Verb>,
 }
 
 #[derive(Subcommand)]
 enum Verb {
+    /// Two teams learn side by side in under a minute. This is what happens without a verb.
+    Demo(demo::Args),
     /// Train a team, or continue a run.
     Train(Box<train::Args>),
     /// Play episodes with a controller, and sum them up.
@@ -52,7 +56,8 @@ enum Verb {
 }
 
 fn main() -> ExitCode {
-    let done = match Cli::parse().verb {
+    let done = match Cli::parse().verb.unwrap_or(Verb::Demo(demo::Args::default())) {
+        Verb::Demo(args) => demo::run(&args),
         Verb::Train(args) => train::run(&args),
         Verb::Play(args) => play::run(&args),
         Verb::Check(check) => check.run(),

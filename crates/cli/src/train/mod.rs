@@ -2,6 +2,8 @@
 
 mod display;
 
+pub use display::sparkline;
+
 use crate::network::Method;
 use crate::output::print;
 use crate::provenance;

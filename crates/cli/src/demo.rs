@@ -1,0 +1,170 @@
+//! `equimarl demo`: two teams learn side by side, one that knows that a turned world is the same world and one that does
+//! not.
+
+use crate::curves::{Curve, draw};
+use crate::output::print;
+use crate::train::sparkline;
+use anyhow::{Context, Result, bail};
+use clap::Args as ClapArgs;
+use equimarl_worlds::look::save_svg;
+use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+use serde_json::Value;
+use std::io::{BufRead, BufReader, IsTerminal};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitCode, Stdio};
+use std::time::{Duration, Instant};
+
+/// The two teams.
+const METHODS: [&str; 2] = ["equivariant", "plain"];
+/// What a team counts as having learned.
+const MARK: &str = "1.5";
+const POINTS: usize = 30;
+const BETWEEN_LINES: Duration = Duration::from_secs(5);
+
+#[derive(ClapArgs)]
+pub struct Args {
+    /// Environment steps of each team.
+    #[arg(long, value_name = "N", default_value_t = 60_000)]
+    steps: u64,
+    /// The seed of both teams.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Where the two runs and the figure go; an earlier demo there is replaced.
+    #[arg(long, value_name = "DIR", default_value = "runs/demo")]
+    out: PathBuf,
+}
+
+impl Default for Args {
+    fn default() -> Self {
+        Args { steps: 60_000, seed: 1, out: "runs/demo".into() }
+    }
+}
+
+pub fn run(args: &Args) -> Result<ExitCode> {
+    clear(&args.out)?;
+    eprintln!(
+        "Three drones learn to catch a poacher together, twice: one team's network knows that a turned world is the\n\
+         same world, the other has to find out. Both get {} steps of the same kind of training.\n",
+        args.steps
+    );
+    let start = Instant::now();
+    let children: Result<Vec<Child>> = METHODS.iter().map(|method| spawn(args, method)).collect();
+    watch(children?, args)?;
+    let read = |method: &&str| -> Result<Value> {
+        let path = args.out.join(method).join("summary.json");
+        let text =
+            std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+        Ok(serde_json::from_str(&text)?)
+    };
+    let summaries: Result<Vec<Value>> = METHODS.iter().map(read).collect();
+    let summaries = summaries?;
+    let figure = args.out.join("curves.svg");
+    let curves: Result<Vec<Curve>> =
+        METHODS.iter().map(|method| Curve::read(&args.out.join(method), method, "return")).collect();
+    let best = summaries[0]["evaluation"]["optimum"].as_f64();
+    let scene = draw(
+        "three drones, one seed",
+        "mean return of the last 100 episodes",
+        &curves?,
+        best.map(|b| (b, "best possible")),
+    );
+    save_svg(&scene, &figure)?;
+    print(&closing(&summaries, args, &figure, start.elapsed()))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Removes what an earlier demo left, and nothing else.
+fn clear(folder: &Path) -> Result<()> {
+    for method in METHODS {
+        let run = folder.join(method);
+        if run.join("config.toml").exists() {
+            std::fs::remove_dir_all(&run).with_context(|| format!("cannot replace {}", run.display()))?;
+        }
+    }
+    Ok(())
+}
+
+/// Each team is a process of its own, on a core of its own.
+fn spawn(args: &Args, method: &str) -> Result<Child> {
+    let program = std::env::current_exe().context("cannot find this program")?;
+    Command::new(program)
+        .args(["train", "--world", "wildlife", "--preset", "paper", "--threads", "1", "--json"])
+        .args(["--method", method, "--steps", &args.steps.to_string(), "--seed", &args.seed.to_string()])
+        .args(["--set", "evaluate_every=0", "--out"])
+        .arg(args.out.join(method))
+        .stdout(Stdio::piped())
+        .spawn()
+        .with_context(|| format!("cannot start the {method} team"))
+}
+
+/// Shows both teams until both are done.
+fn watch(mut children: Vec<Child>, args: &Args) -> Result<()> {
+    let live = std::io::stderr().is_terminal();
+    let bars = MultiProgress::new();
+    let mut watchers = vec![];
+    for (child, method) in children.iter_mut().zip(METHODS) {
+        let Some(lines) = child.stdout.take() else { bail!("the {method} team does not talk") };
+        let bar = if live { bars.add(ProgressBar::new(args.steps)) } else { ProgressBar::hidden() };
+        if let Ok(style) = ProgressStyle::with_template("{prefix:12} {bar:20} {percent:>3}%  {msg}") {
+            bar.set_style(style);
+        }
+        bar.set_prefix(method);
+        watchers.push(std::thread::spawn(move || {
+            let (mut history, mut last) = (vec![], Instant::now());
+            for line in BufReader::new(lines).lines().map_while(std::io::Result::ok) {
+                let Ok(line) = serde_json::from_str::<Value>(&line) else { continue };
+                let (Some(steps), Some(now)) = (line["steps"].as_u64(), line["return"].as_f64()) else {
+                    continue;
+                };
+                history.push(now);
+                let text = format!("return {now:>6.3}  {}", sparkline(&history, POINTS));
+                bar.set_position(steps);
+                bar.set_message(text.clone());
+                if !live && last.elapsed() >= BETWEEN_LINES {
+                    last = Instant::now();
+                    eprintln!("{method:12} {steps:>7} steps  {text}");
+                }
+            }
+            bar.finish();
+        }));
+    }
+    for (mut child, method) in children.into_iter().zip(METHODS) {
+        let status = child.wait()?;
+        if !status.success() {
+            bail!("the {method} team stopped before its end ({status}); its messages are above");
+        }
+    }
+    for watcher in watchers {
+        // A watcher that panicked has nothing to tell that the runs do not.
+        let _ = watcher.join();
+    }
+    Ok(())
+}
+
+/// Three plain sentences: what was learned, how many steps it took, what to try next.
+fn closing(summaries: &[Value], args: &Args, figure: &Path, time: Duration) -> String {
+    let number = |v: &Value| v.as_f64().map_or("?".into(), |x| format!("{x:.2}"));
+    let reached = |s: &Value| match s["reached"][MARK].as_u64() {
+        Some(steps) => format!("{steps} environment steps"),
+        None => format!("more than {} environment steps", args.steps),
+    };
+    let [symmetric, plain] = summaries else { return String::new() };
+    let model = args.out.join("equivariant");
+    format!(
+        "\nAfter {} steps the symmetric team returns {} and the plain team {}, of at most {} that anybody could reach \
+         ({:.0} s, figure {}).\n\
+         To pass a return of {MARK} on average over 100 episodes, the symmetric team needed {} and the plain team {}.\n\
+         Next, watch it (equimarl play --model {} --watch), give it six drones (--drones 6), or check that it turns \
+         with its world (equimarl check network --model {}).\n",
+        args.steps,
+        number(&symmetric["return"]["mean"]),
+        number(&plain["return"]["mean"]),
+        number(&symmetric["evaluation"]["optimum"]),
+        time.as_secs_f64(),
+        figure.display(),
+        reached(symmetric),
+        reached(plain),
+        model.display(),
+        model.display(),
+    )
+}
