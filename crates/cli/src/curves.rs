@@ -81,8 +81,7 @@ pub fn draw(title: &str, value: &str, curves: &[Curve], best: Option<(f64, &str)
         steps += across;
     }
     label([left + width / 2.0, SIZE[1] - 1.3], 0.95, "environment steps".into(), INK);
-    label([SIZE[0] / 2.0, 1.4], 1.1, title.into(), INK);
-    label([left + 1.0 + 0.35 * value.len() as f32, above + 1.2], 0.9, value.into(), INK);
+    label([SIZE[0] / 2.0, 1.4], 1.1, format!("{title}: {value}"), INK);
     if let Some((v, name)) = best {
         label([left + width * 0.8, y(v) - 0.9], 0.9, name.into(), INK);
     }

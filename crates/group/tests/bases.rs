@@ -89,11 +89,11 @@ proptest! {
         let (c, mut weight) = (random(basis.rank(), seed), vec![0.0; basis.size()]);
         basis.realise(&c, &mut weight);
         let sparse = basis.expansion();
-        for e in 0..basis.size() {
-            let terms = sparse.start[e] as usize..sparse.start[e + 1] as usize;
+        for (range, entry) in sparse.start.windows(2).zip(&weight) {
+            let terms = range[0] as usize..range[1] as usize;
             prop_assert!(!basis.is_orbit() || terms.len() <= 1);
             let sum: f64 = terms.map(|t| c[sparse.coefficient[t] as usize] * f64::from(sparse.scale[t])).sum();
-            prop_assert!((sum - weight[e]).abs() < 1e-5);
+            prop_assert!((sum - entry).abs() < 1e-5);
         }
     }
 

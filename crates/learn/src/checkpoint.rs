@@ -142,6 +142,17 @@ pub fn list(folder: &Path) -> Result<Vec<(u64, PathBuf)>> {
     Ok(found)
 }
 
+/// Removes what a process that was killed while writing left behind.
+pub(crate) fn sweep(folder: &Path) {
+    let unfinished = |path: &Path| path.extension().is_some_and(|e| e == "tmp");
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        if unfinished(&entry.path()) {
+            // They only take space, so failing to remove one is no reason to stop.
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}
+
 /// Continues a learner from the latest checkpoint that is whole, and gives its notes. Nothing if there is no checkpoint.
 /// `complain` hears of damaged ones.
 ///

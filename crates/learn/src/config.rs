@@ -242,6 +242,9 @@ pub struct TrainConfig {
     pub world: WorldConfig,
 }
 
+/// States per iteration that fit into memory.
+const MAX_BATCH: usize = 1_000_000;
+
 /// The presets.
 pub const PRESETS: [&str; 2] = ["default", "paper"];
 
@@ -280,16 +283,22 @@ impl TrainConfig {
         };
         match name {
             "paper" => Ok(paper),
+            // What was tried and why: docs/learning.md.
+            "default" if traffic => Ok(TrainConfig {
+                preset: "default".into(),
+                learning_rate: 3e-4,
+                normalise_advantages: true,
+                ..paper
+            }),
             "default" => Ok(TrainConfig {
                 preset: "default".into(),
-                learning_rate: if traffic { 3e-4 } else { 1e-3 },
                 decay: true,
                 lambda: 0.95,
                 normalise_advantages: true,
-                // Wildlife has few distinct pictures, so larger batches cost little, and less noise ends higher.
-                environments: if traffic { 16 } else { 32 },
-                rollout: if traffic { 5 } else { 16 },
-                minibatches: if traffic { 4 } else { 8 },
+                // There are few distinct pictures, so larger batches cost little, and less noise ends higher.
+                environments: 32,
+                rollout: 16,
+                minibatches: 8,
                 ..paper
             }),
             _ => Err(Error::BadConfig(format!(
@@ -393,6 +402,30 @@ impl TrainConfig {
             if value == 0 {
                 return wrong(key, "must be at least 1".into());
             }
+        }
+        for (key, value) in [
+            ("seed", self.seed),
+            ("steps", self.steps),
+            ("evaluate_every", self.evaluate_every),
+            ("checkpoint_every", self.checkpoint_every),
+            ("log_every", self.log_every),
+        ] {
+            // TOML has no larger numbers.
+            if value > i64::MAX as u64 {
+                return wrong(key, format!("must be at most {}, not {value}", i64::MAX));
+            }
+        }
+        if self.batch() > MAX_BATCH {
+            return wrong(
+                "rollout",
+                format!(
+                    "must be smaller: {} environments with {} steps each make {} states per iteration, and at most \
+                     {MAX_BATCH} are allowed",
+                    self.environments,
+                    self.rollout,
+                    self.batch()
+                ),
+            );
         }
         if !self.batch().is_multiple_of(self.minibatches) {
             return wrong(
@@ -499,6 +532,14 @@ mod tests {
     }
 
     #[test]
+    fn numbers_that_toml_cannot_hold_are_refused() {
+        let config = TrainConfig { seed: u64::MAX, ..base() };
+        let error = config.check().unwrap_err().to_string();
+        assert!(error.contains("`seed` must be at most 9223372036854775807"), "{error}");
+        TrainConfig { seed: i64::MAX as u64, ..base() }.check().unwrap();
+    }
+
+    #[test]
     fn changes_change_the_hash() {
         let other = TrainConfig::overlay(&base(), "seed = 1").unwrap();
         assert_ne!(other.hash(), base().hash());
@@ -512,6 +553,7 @@ mod tests {
             ("colour = 3", "there is no setting `colour`; there are"),
             ("learning_rate = nan", "must be above 0"),
             ("steps = 0", "`steps` must be at least 1"),
+            ("environments = 100000\nrollout = 100000", "at most 1000000 are allowed"),
             ("minibatches = 3", "must divide the 80 states"),
             ("discount = 1.5", "between 0 and 1"),
             ("method = \"magic\"", "unknown variant"),

@@ -15,8 +15,19 @@ pub enum Choice {
     Greedy,
 }
 
-/// Plays episodes 0..`episodes` of `seed`, the same ones for every policy, and sums them up. All episodes run side by
-/// side, so that each distinct picture is encoded once per step.
+/// What is played.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Games {
+    /// How many episodes.
+    pub episodes: usize,
+    /// Their seed.
+    pub seed: u64,
+    /// How the policy's actions are chosen.
+    pub choice: Choice,
+}
+
+/// Plays episodes 0.. of a seed, the same ones for every policy, and sums them up. All episodes run side by side, so
+/// that each distinct picture is encoded once per step. Nothing if `stop` says so before they are over.
 ///
 /// # Errors
 /// If the policy was made for another world.
@@ -24,13 +35,12 @@ pub fn evaluate<W: Symmetric, M: Measures<W>>(
     policy: &Policy,
     sharing: &Sharing,
     world: &W,
-    choice: Choice,
-    episodes: usize,
-    seed: u64,
+    what: Games,
     new_measures: impl Fn() -> M,
-) -> Result<Summary> {
-    let mut games: Vec<Game<W, M>> =
-        (0..episodes as u64).map(|index| Game::start(world, new_measures(), seed, index)).collect();
+    stop: &dyn Fn() -> bool,
+) -> Result<Option<Summary>> {
+    let start = |index| Game::start(world, new_measures(), what.seed, index);
+    let mut games: Vec<Game<W, M>> = (0..what.episodes as u64).map(start).collect();
     let (agents, actions) = (world.agents(), policy.actions());
     let central = policy.config().kind.is_central();
     loop {
@@ -38,12 +48,15 @@ pub fn evaluate<W: Symmetric, M: Measures<W>>(
         if running.is_empty() {
             break;
         }
+        if stop() {
+            return Ok(None);
+        }
         let seen: Vec<Seen<W::Key>> = running.iter().map(|g| Seen::of(&g.world, central)).collect();
         let said = policy.forward(&batch_of(world, &seen, policy.config(), sharing)?)?;
         for (game, rows) in running.iter_mut().zip(said.log_probabilities.chunks(agents * actions)) {
             let chosen: Vec<usize> = rows
                 .chunks(actions)
-                .map(|row| match choice {
+                .map(|row| match what.choice {
                     Choice::Sampled => sample(actions, |a| row[a], &mut game.choice),
                     Choice::Greedy => likeliest(row),
                 })
@@ -53,7 +66,7 @@ pub fn evaluate<W: Symmetric, M: Measures<W>>(
     }
     let names = new_measures().names();
     let played: Vec<Episode> = games.into_iter().filter_map(|g| g.done).collect();
-    Ok(Summary::of(&played, names))
+    Ok(Some(Summary::of(&played, names)))
 }
 
 /// The first of the largest numbers.

@@ -36,7 +36,7 @@ pub use controller::Learned;
 pub use episodes::{Episodes, Finished, RECENT};
 pub use equivariance::{ElementError, EquivarianceReport, TOLERANCE, equivariance, random_states};
 pub use error::{Error, Result};
-pub use evaluate::{Choice, evaluate, likeliest};
+pub use evaluate::{Choice, Games, evaluate, likeliest};
 pub use loss::{Loss, LossConfig, Samples};
 pub use observe::{Seen, batch_of, observe};
 pub use optimiser::Optimiser;

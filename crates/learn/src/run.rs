@@ -4,18 +4,21 @@
 use crate::checkpoint::{self, restore_latest};
 use crate::config::{AnyWorld, TrainConfig};
 use crate::error::{Error, Result};
-use crate::evaluate::{Choice, evaluate};
+use crate::evaluate::{Choice, Games, evaluate};
 use crate::ppo::{Progress, Trainer};
-use equimarl_nn::Policy;
+use burn::tensor::Device;
 use equimarl_nn::model::write_file;
+use equimarl_nn::{Network, Policy};
 use equimarl_worlds::traffic::TrafficMeasures;
 use equimarl_worlds::wildlife::{Captures, solve};
 use equimarl_worlds::{Measures, Symmetric, Traffic, Wildlife};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use std::cell::LazyCell;
 use std::collections::BTreeMap;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{Seek, SeekFrom, Write};
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -122,15 +125,21 @@ struct Notes {
     seconds: f64,
     /// Steps at which marks were passed.
     reached: BTreeMap<String, u64>,
+    /// Whether an evaluation is due, because the run was stopped in the middle of it.
+    #[serde(default)]
+    judging: bool,
 }
 
 /// Makes a run directory for a config.
 ///
 /// # Errors
-/// If it holds a run already, or cannot be written.
+/// If the settings cannot train, it holds a run already, or cannot be written.
 pub fn create(run: &Path, config: &TrainConfig) -> Result<()> {
     config.check()?;
-    if run.join("config.toml").exists() {
+    // What would be refused later is refused before there is a folder.
+    config.world.build(&config.group()?)?;
+    Network::init(&config.network()?, &mut || 0.0, &Device::flex())?;
+    if run.join("config.toml").exists() || run.join("summary.json").exists() {
         return Err(Error::BadRun(format!(
             "{0} holds a run already; continue it with `train --resume {0}`, or choose another --out",
             run.display()
@@ -188,7 +197,10 @@ fn train_in<W: Scored>(
     listen: &mut dyn FnMut(Event<'_>),
 ) -> Result<Ended> {
     let start = Instant::now();
+    let mut metrics = Metrics::open(run.join("metrics.jsonl"))?;
     let folder = run.join("checkpoint");
+    checkpoint::sweep(run);
+    checkpoint::sweep(&folder);
     let fresh = || Trainer::new(config, world, W::measure);
     let (mut trainer, notes) = restore_latest(&folder, fresh, |text| listen(Event::Warning(text)))?;
     let mut notes: Notes = match notes {
@@ -198,11 +210,42 @@ fn train_in<W: Scored>(
         }
         None => Notes::default(),
     };
+    metrics.cut(notes.metrics)?;
     let before = notes.seconds;
-    let mut metrics = Metrics::open(run.join("metrics.jsonl"), notes.metrics)?;
-    let optimum = world.optimum();
-    let mut evaluation = Value::Null;
-    while !trainer.is_finished() {
+    let save = |trainer: &Trainer<W>, metrics: &mut Metrics, notes: &mut Notes| {
+        notes.metrics = metrics.sync()?;
+        notes.seconds = before + start.elapsed().as_secs_f64();
+        checkpoint::write(&folder, trainer.steps(), &trainer.checkpoint(&json!(notes))?)
+    };
+    // Takes seconds for large teams.
+    let optimum = LazyCell::new(|| world.optimum());
+    let (mut due, mut judged) = (false, Value::Null);
+    notes.judging |= trainer.is_finished();
+    loop {
+        let mut stopping = stop();
+        if notes.judging && !stopping {
+            match judge(&trainer, world, &optimum, stop)? {
+                Some(found) => judged = found,
+                None => stopping = true,
+            }
+            if !stopping {
+                let steps = trainer.steps();
+                metrics.write(&json!({ "steps": steps, "evaluation": judged }))?;
+                listen(Event::Evaluation { steps, found: &judged });
+                notes.judging = false;
+            }
+        }
+        if stopping {
+            // The rest of an evaluation can wait: whoever asked to stop wants it now.
+            save(&trainer, &mut metrics, &mut notes)?;
+            return Ok(Ended::Stopped { steps: trainer.steps() });
+        }
+        if trainer.is_finished() {
+            break;
+        }
+        if due {
+            save(&trainer, &mut metrics, &mut notes)?;
+        }
         let progress = trainer.iterate()?;
         let steps = trainer.steps();
         let passed = |every: u64| every > 0 && steps / every != (steps - config.batch() as u64) / every;
@@ -214,30 +257,12 @@ fn train_in<W: Scored>(
         if passed(config.log_every) || trainer.is_finished() {
             metrics.write(&line(&trainer, &progress, measure))?;
         }
-        if passed(config.evaluate_every) && !trainer.is_finished() {
-            evaluation = judge(&trainer, world, optimum)?;
-            metrics.write(&json!({ "steps": steps, "evaluation": evaluation }))?;
-            listen(Event::Evaluation { steps, found: &evaluation });
-        }
-        let stopping = stop();
-        if (passed(config.checkpoint_every) || stopping) && !trainer.is_finished() {
-            notes.metrics = metrics.sync()?;
-            notes.seconds = before + start.elapsed().as_secs_f64();
-            let bytes = trainer.checkpoint(&json!(notes))?;
-            checkpoint::write(&folder, steps, &bytes)?;
-        }
-        if stopping && !trainer.is_finished() {
-            return Ok(Ended::Stopped { steps });
-        }
+        due = passed(config.checkpoint_every);
+        notes.judging = passed(config.evaluate_every) || trainer.is_finished();
     }
-    let last = judge(&trainer, world, optimum)?;
-    if last != evaluation {
-        metrics.write(&json!({ "steps": trainer.steps(), "evaluation": last }))?;
-    }
-    listen(Event::Evaluation { steps: trainer.steps(), found: &last });
     metrics.sync()?;
     let seconds = before + start.elapsed().as_secs_f64();
-    let summary = summarise(&trainer, origin, last, &notes.reached, seconds);
+    let summary = summarise(&trainer, origin, judged, &notes.reached, seconds);
     let mut extra = origin.clone();
     if let Value::Object(extra) = &mut extra {
         extra.insert("seed".into(), json!(config.seed));
@@ -250,22 +275,27 @@ fn train_in<W: Scored>(
     Ok(Ended::Finished(summary))
 }
 
-/// Both ways of choosing, on the same episodes.
-fn judge<W: Scored>(trainer: &Trainer<W>, world: &W, optimum: Option<f64>) -> Result<Value> {
+/// Both ways of choosing, on the same episodes; nothing if `stop` says so before they are over.
+fn judge<W: Scored>(
+    trainer: &Trainer<W>,
+    world: &W,
+    optimum: &impl Deref<Target = Option<f64>>,
+    stop: &dyn Fn() -> bool,
+) -> Result<Option<Value>> {
     let network = trainer.network();
-    let policy = Policy::new(&network.dense())?;
-    let episodes = trainer.config().evaluate_episodes;
+    let (policy, sharing) = (Policy::new(&network.dense())?, network.sharing());
     let score = |choice| {
-        let sharing = network.sharing();
-        evaluate(&policy, &sharing, world, choice, episodes, EVALUATION_SEED, W::Measures::default)
+        let games = Games { episodes: trainer.config().evaluate_episodes, seed: EVALUATION_SEED, choice };
+        evaluate(&policy, &sharing, world, games, W::Measures::default, stop)
     };
-    let (greedy, sampled) = (score(Choice::Greedy)?, score(Choice::Sampled)?);
+    let Some(greedy) = score(Choice::Greedy)? else { return Ok(None) };
+    let Some(sampled) = score(Choice::Sampled)? else { return Ok(None) };
     let mut found = json!({ "greedy": greedy, "sampled": sampled });
-    if let Some(optimum) = optimum {
+    if let Some(optimum) = **optimum {
         found["optimum"] = json!(optimum);
         found["gap"] = json!(optimum - greedy.total.mean.max(sampled.total.mean));
     }
-    Ok(found)
+    Ok(Some(found))
 }
 
 fn recent_measure<W: Scored>(trainer: &Trainer<W>) -> f64 {
@@ -359,21 +389,30 @@ struct Metrics {
 }
 
 impl Metrics {
-    /// Opens the file at `length` bytes; what comes after belongs to work that was lost.
-    fn open(path: PathBuf, length: u64) -> Result<Metrics> {
+    /// Opens the file, and keeps other processes from training in the same run.
+    fn open(path: PathBuf) -> Result<Metrics> {
         let failed = |why| Error::File { path: path.display().to_string(), why };
-        let mut file =
-            OpenOptions::new().create(true).truncate(false).write(true).open(&path).map_err(failed)?;
-        let found = file.metadata().map_err(failed)?.len();
+        let file = OpenOptions::new().create(true).truncate(false).write(true).open(&path).map_err(failed)?;
+        // Where files cannot be locked, nothing keeps them apart.
+        if let Err(TryLockError::WouldBlock) = file.try_lock() {
+            let run = path.parent().unwrap_or(&path).display();
+            return Err(Error::BadRun(format!("another process is training in {run}")));
+        }
+        Ok(Metrics { path, file })
+    }
+
+    /// Goes on after `length` bytes; what comes after belongs to work that was lost.
+    fn cut(&mut self, length: u64) -> Result<()> {
+        let found = self.file.metadata().map_err(|e| self.failed(e))?.len();
         if found < length {
             return Err(Error::BadRun(format!(
                 "{} has {found} bytes, and the checkpoint belongs to {length}; it was changed",
-                path.display()
+                self.path.display()
             )));
         }
-        file.set_len(length).map_err(failed)?;
-        file.seek(SeekFrom::End(0)).map_err(failed)?;
-        Ok(Metrics { path, file })
+        self.file.set_len(length).map_err(|e| self.failed(e))?;
+        self.file.seek(SeekFrom::End(0)).map_err(|e| self.failed(e))?;
+        Ok(())
     }
 
     fn failed(&self, why: std::io::Error) -> Error {

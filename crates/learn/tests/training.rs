@@ -33,8 +33,18 @@ impl Drop for Folder {
     }
 }
 
-fn go(folder: &Path, stop: &dyn Fn() -> bool) -> Ended {
-    run::train(folder, &json!({ "commit": "test" }), stop, &mut |_| {}).unwrap()
+fn go(folder: &Path) -> Ended {
+    go_for(folder, u32::MAX)
+}
+
+/// Asks the run to stop after so many iterations.
+fn go_for(folder: &Path, iterations: u32) -> Ended {
+    let done = Cell::new(0);
+    let stop = || done.get() >= iterations;
+    run::train(folder, &json!({ "commit": "test" }), &stop, &mut |event| {
+        done.set(done.get() + u32::from(matches!(event, run::Event::Iteration { .. })));
+    })
+    .unwrap()
 }
 
 /// Everything that a run leaves, but for the three fields that depend on the clock and the machine.
@@ -58,19 +68,13 @@ fn stopping_and_continuing_changes_nothing() {
         let config = tiny(world, method, 7, 800);
         let whole = Folder::new(&format!("whole-{method}"));
         run::create(&whole.0, &config).unwrap();
-        assert!(matches!(go(&whole.0, &|| false), Ended::Finished(_)));
+        assert!(matches!(go(&whole.0), Ended::Finished(_)));
 
         let parts = Folder::new(&format!("parts-{method}"));
         run::create(&parts.0, &config).unwrap();
         let mut stops = 0;
         loop {
-            // Stops after every third iteration.
-            let asked = Cell::new(0);
-            let stop = || {
-                asked.set(asked.get() + 1);
-                asked.get() == 3
-            };
-            match go(&parts.0, &stop) {
+            match go_for(&parts.0, 3) {
                 Ended::Finished(_) => break,
                 Ended::Stopped { .. } => stops += 1,
             }
@@ -82,18 +86,41 @@ fn stopping_and_continuing_changes_nothing() {
 }
 
 #[test]
+fn stopping_in_the_middle_of_an_evaluation_changes_nothing() {
+    let config = tiny(WorldConfig::traffic(), Method::Plain, 7, 480);
+    let whole = Folder::new("judged-whole");
+    run::create(&whole.0, &config).unwrap();
+    go(&whole.0);
+    let parts = Folder::new("judged-parts");
+    run::create(&parts.0, &config).unwrap();
+    // Stops after every 100 questions whether to stop: mostly within evaluations, whose steps ask too. An evaluation
+    // takes more of them than that, so it is cut off, and whole when there are more.
+    let (mut stops, mut patience) = (0, 100);
+    loop {
+        let asked = Cell::new(0);
+        let stop = || {
+            asked.set(asked.get() + 1);
+            asked.get() >= patience
+        };
+        match run::train(&parts.0, &json!({ "commit": "test" }), &stop, &mut |_| {}).unwrap() {
+            Ended::Finished(_) => break,
+            Ended::Stopped { .. } => stops += 1,
+        }
+        patience += 100;
+    }
+    assert!(stops >= 3, "{stops}");
+    assert_eq!(result(&whole.0), result(&parts.0));
+}
+
+#[test]
 fn work_after_the_last_checkpoint_is_done_again_alike() {
     let config = tiny(WorldConfig::wildlife(), Method::Plain, 3, 800);
     let whole = Folder::new("again-whole");
     run::create(&whole.0, &config).unwrap();
-    go(&whole.0, &|| false);
+    go(&whole.0);
     let killed = Folder::new("again-killed");
     run::create(&killed.0, &config).unwrap();
-    let asked = Cell::new(0);
-    go(&killed.0, &|| {
-        asked.set(asked.get() + 1);
-        asked.get() == 7
-    });
+    go_for(&killed.0, 7);
     // As if it had been killed later: lines of metrics that no checkpoint knows of, and a checkpoint cut short.
     let metrics = killed.0.join("metrics.jsonl");
     let text = fs::read_to_string(&metrics).unwrap();
@@ -164,11 +191,7 @@ fn runs_that_cannot_be_continued_say_why() {
     let twice = run::create(&folder.0, &config).unwrap_err().to_string();
     assert!(twice.contains("holds a run already"), "{twice}");
     // A checkpoint of other settings is not continued.
-    let asked = Cell::new(0);
-    go(&folder.0, &|| {
-        asked.set(asked.get() + 1);
-        true
-    });
+    go_for(&folder.0, 1);
     let other = TrainConfig { seed: 2, ..config };
     fs::write(folder.0.join("config.toml"), other.to_toml()).unwrap();
     let error = run::train(&folder.0, &Value::Null, &|| false, &mut |_| {}).unwrap_err().to_string();

@@ -1,4 +1,46 @@
-//! Equivariant layers and networks.
+//! Equivariant layers and the paper's eight networks as Burn modules, and policies that run without Burn.
+//!
+//! - Layers: [`EquivariantLinear`], [`EquivariantConvolution`], [`Encoder`], [`MessageRound`], pools. Each takes
+//!   representations of any group and refuses what would break the symmetry.
+//! - [`Network`]: encoder, message rounds or hidden layers, heads; four [`Kind`]s for each world.
+//! - [`Policy`]: the same weights on plain slices. `encode`, `round` and `decide` are what one agent runs on its own device.
+//! - [`Batch`]: what a network looks at; each distinct picture once, and turned copies not at all.
+//! - Files are in the module [`model`].
+//!
+//! An equivariant network has fewer free weights than entries, and its policy turns with what it sees:
+//!
+//! ```
+//! use burn::tensor::Device;
+//! use equimarl_nn::{Kind, Network, NetworkConfig, Policy, Scratch, Setting};
+//! use equimarl_group::{Group, Plane};
+//!
+//! let group: Group = "C4".parse()?;
+//! let config = NetworkConfig::paper(Setting::wildlife(3, 7, &group)?, Kind::Equivariant, &group);
+//! let mut x = 0.0f64;
+//! let mut normal = || { x += 1.0; (x * 12.9898).sin() * 1.4 }; // any source of random numbers
+//! let policy = Policy::new(&Network::init(&config, &mut normal, &Device::flex())?.dense())?;
+//!
+//! // A lone agent sees one bright pixel, then the same picture turned by 90 degrees.
+//! let decide = |pixel: [usize; 2]| -> equimarl_nn::Result<Vec<f32>> {
+//!     let (mut scratch, mut own, mut mixed) = (Scratch::default(), vec![], vec![]);
+//!     let mut picture = vec![0.0; 21 * 21];
+//!     picture[pixel[0] * 21 + pixel[1]] = 1.0;
+//!     policy.encode(&picture, &mut scratch, &mut own)?;
+//!     for l in 0..policy.rounds() {
+//!         policy.round(l, &own, &[], &[], &mut scratch, &mut mixed)?;
+//!         std::mem::swap(&mut own, &mut mixed);
+//!     }
+//!     Ok(policy.decide(&own)?.log_probabilities)
+//! };
+//! let turn = Plane::new(&group)?.pixel(group.generators()[0], 21, [2, 7]);
+//! let (here, turned) = (decide([2, 7])?, decide(turn)?);
+//! // Down became right, right became up, ...: action 1 -> 2 -> 3 -> 4 -> 1, and staying stays.
+//! for (a, b) in [(0, 0), (1, 2), (2, 3), (3, 4), (4, 1)] {
+//!     assert!((here[a] - turned[b]).abs() < 1e-5);
+//! }
+//! # Ok::<(), equimarl_nn::Error>(())
+//! ```
+
 mod batch;
 mod error;
 mod layers;
@@ -6,6 +48,7 @@ pub mod model;
 mod network;
 mod ops;
 mod policy;
+
 pub use batch::{Batch, BatchBuilder, Sharing};
 pub use error::{Error, Result};
 pub use layers::*;

@@ -1,9 +1,10 @@
 //! What one sees while a team learns: a bar in a terminal, plain lines elsewhere, JSON lines for programs.
 
+use crate::output::print;
 use equimarl_learn::TrainConfig;
 use equimarl_learn::run::Event;
 use indicatif::{ProgressBar, ProgressStyle};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::io::IsTerminal;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -78,11 +79,13 @@ impl Display {
                 self.begun = steps;
                 self.say(&format!("continuing after {steps} steps"));
             }
+            // Standard output is for JSON; standard error is free.
+            Event::Warning(text) if matches!(self.output, Output::Json) => eprintln!("warning: {text}"),
             Event::Warning(text) => self.say(&format!("warning: {text}")),
             Event::Evaluation { steps, found } => {
                 let mean = |way: &str| found[way]["return"]["mean"].as_f64().unwrap_or(f64::NAN);
                 if let Output::Json = self.output {
-                    println!("{}", json!({ "steps": steps, "evaluation": found }));
+                    print_line(&json!({ "steps": steps, "evaluation": found }));
                 } else {
                     let gap = found["gap"]
                         .as_f64()
@@ -117,7 +120,7 @@ impl Display {
                     if self.traffic {
                         line["waiting"] = json!(measure);
                     }
-                    println!("{line}");
+                    print_line(&line);
                     return;
                 }
                 self.history.push(mean_return);
@@ -152,6 +155,11 @@ impl Display {
             bar.finish_and_clear();
         }
     }
+}
+
+/// Training goes on for the sake of its files, even if nobody listens any more.
+fn print_line(line: &Value) {
+    let _ = print(&format!("{line}\n"));
 }
 
 /// A curve in one line of text, averaged down to so many points.

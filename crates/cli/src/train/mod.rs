@@ -39,13 +39,13 @@ pub struct Args {
     #[arg(long)]
     group: Option<String>,
     /// Environment steps.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     steps: Option<u64>,
     /// The seed of everything random.
-    #[arg(long)]
+    #[arg(long, allow_negative_numbers = true)]
     seed: Option<u64>,
     /// Adam's learning rate.
-    #[arg(long, value_name = "X")]
+    #[arg(long, value_name = "X", allow_negative_numbers = true)]
     learning_rate: Option<f64>,
     /// The settings to start from: default, or paper.
     #[arg(long, value_name = "NAME")]
@@ -63,7 +63,7 @@ pub struct Args {
     #[arg(long, value_name = "RUN")]
     resume: Option<PathBuf>,
     /// Threads [default: all cores, or RAYON_NUM_THREADS]. The result does not depend on it.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     threads: Option<usize>,
     /// Print nothing but errors.
     #[arg(long)]
@@ -93,7 +93,10 @@ pub fn run(args: &Args) -> Result<ExitCode> {
             folder
         }
     };
-    if run::summary(&folder)?.is_some() {
+    if let Some(summary) = run::summary(&folder)? {
+        if args.json {
+            print(&format!("{summary}\n"))?;
+        }
         if !args.quiet {
             eprintln!("{} is finished; its summary is in summary.json", folder.display());
         }
@@ -147,7 +150,7 @@ fn resumable(args: &Args, folder: &Path) -> Result<()> {
     }
     let config = checkpoint::read_config(folder)
         .with_context(|| format!("{} holds no run that could be continued", folder.display()))?;
-    let asked = overlay(args, &config)?;
+    let asked = overlay(args, &config, true)?;
     ensure!(
         asked == config,
         "--resume with other settings: {} was made with other values; leave the flags out, or start a new run",
@@ -179,12 +182,16 @@ fn resolve(args: &Args) -> Result<TrainConfig> {
     };
     let preset = args.preset.as_deref().or(text("preset")).unwrap_or("default");
     let base = TrainConfig::preset(preset, sized(world, &args.size)?, method)?;
-    let with_file = TrainConfig::overlay(&base, &file).context("in the settings file")?;
-    overlay(args, &with_file)
+    let mut with_file = TrainConfig::overlay(&base, &file).context("in the settings file")?;
+    let group_given = from_file.contains_key("group");
+    if !group_given {
+        with_file.group = with_file.world.usual_group().into();
+    }
+    overlay(args, &with_file, group_given)
 }
 
-/// The flags over a config.
-fn overlay(args: &Args, base: &TrainConfig) -> Result<TrainConfig> {
+/// The flags over a config. A group that nobody gave follows the world's size.
+fn overlay(args: &Args, base: &TrainConfig, group_given: bool) -> Result<TrainConfig> {
     let mut config = TrainConfig { world: sized(base.world.clone(), &args.size)?, ..base.clone() };
     if let Some(world) = args.world {
         let same = matches!(
@@ -199,22 +206,25 @@ fn overlay(args: &Args, base: &TrainConfig) -> Result<TrainConfig> {
     }
     if let Some(group) = &args.group {
         config.group = group.clone();
-    } else if config.world != base.world {
-        config.group = config.world.usual_group().into();
     }
     config.steps = args.steps.unwrap_or(config.steps);
     config.seed = args.seed.unwrap_or(config.seed);
     config.learning_rate = args.learning_rate.unwrap_or(config.learning_rate);
+    let mut group_given = group_given || args.group.is_some();
     for change in &args.set {
         let (key, value) = change.split_once('=').with_context(|| {
             format!("cannot read `--set {change}`; write a setting and its value, as in --set discount=0.95")
         })?;
         let (key, value) = (key.trim(), value.trim());
+        group_given |= key == "group";
         let line = match key.split_once('.') {
             Some((table, key)) => format!("[{table}]\n{key} = {value}"),
             None => format!("{key} = {value}"),
         };
         config = TrainConfig::overlay(&config, &line).with_context(|| format!("in --set {change}"))?;
+    }
+    if !group_given {
+        config.group = config.world.usual_group().into();
     }
     config.check()?;
     Ok(config)
