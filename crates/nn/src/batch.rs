@@ -20,6 +20,8 @@ pub struct Batch {
     pub ids: Arc<[u32]>,
     /// The group element that turns the picture into what the row sees.
     pub elements: Arc<[u32]>,
+    /// The group of these elements; nothing if no row is turned.
+    pub group: Option<Group>,
     /// Who hears whom, over the agents of all states.
     pub graph: Arc<Graph>,
     /// One edge vector per edge of the graph, in its order.
@@ -189,6 +191,10 @@ impl<K: Clone + Ord + Hash> BatchBuilder<K> {
             pictures: pictures.into(),
             ids: self.ids.into(),
             elements: self.elements.into(),
+            group: match self.sharing {
+                Sharing::Orbits(group) => Some(group),
+                _ => None,
+            },
             graph: Arc::new(graph),
             edges: edges.iter().flat_map(|e| e.2).collect(),
             starts: self.starts.into(),

@@ -8,6 +8,7 @@ use crate::batch::Batch;
 use crate::error::{Error, Result};
 use crate::network::{DenseModel, DenseTensor, NetworkConfig, STRIDES};
 use crate::ops::{OverTeam, Spread};
+use equimarl_group::Group;
 use equimarl_kernels::encoder::{self, Encoder};
 use equimarl_kernels::gather::Permutations;
 use equimarl_kernels::linear::{self, Linear};
@@ -45,6 +46,7 @@ pub struct Policy {
     hidden: Vec<(Linear, linear::Packed)>,
     heads: Vec<(Linear, linear::Packed)>,
     value: (Linear, linear::Packed),
+    group: Group,
     turns: Arc<Permutations>,
     actions: usize,
 }
@@ -147,6 +149,7 @@ impl Policy {
             heads,
             value: Layer::of(model, "value")?.linear(features)?,
             turns: Arc::new(crate::network::turns(&group)?),
+            group,
             actions: logits / agents,
             config: config.clone(),
         })
@@ -263,6 +266,7 @@ impl Policy {
         if (batch.ids.len(), batch.agents()) == (rows, agents)
             && known(&batch.ids, images)
             && known(&batch.elements, turns)
+            && batch.group.as_ref().is_none_or(|g| *g == self.group)
         {
             return Ok(());
         }

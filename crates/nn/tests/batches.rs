@@ -116,3 +116,15 @@ fn policies_refuse_batches_of_others() {
     assert!(policy(&central).forward(&of_c4).is_err());
     assert!(policy(&plain).forward(&of_central).is_err());
 }
+
+/// Element 1 is the half turn in C2 and the quarter turn in C4: a batch says whose elements it means.
+#[test]
+fn a_batch_shared_by_another_group_is_refused() {
+    let (two, screen, plane) = wildlife(Kind::Equivariant, "C2");
+    let (four, ..) = wildlife(Kind::Equivariant, "C4");
+    let states = [State::random(screen, 3, 0.3, &mut Random::new(123))];
+    let shared = batch(&states, screen, &two.sharing(), &plane);
+    assert!(Policy::new(&two.dense()).unwrap().forward(&shared).is_ok());
+    let error = Policy::new(&four.dense()).unwrap().forward(&shared).unwrap_err().to_string();
+    assert!(error.contains("not made for this equivariant network under C4"), "{error}");
+}

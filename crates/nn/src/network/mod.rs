@@ -127,6 +127,11 @@ impl Network {
     /// # Panics
     /// If the batch was made for another world.
     pub fn forward(&self, batch: &Batch) -> Output {
+        assert!(
+            batch.group.as_ref().is_none_or(|g| g == self.group()),
+            "the batch shares pictures by another group than {}",
+            self.group()
+        );
         let encoded = self.encoder.forward(batch.pictures.clone());
         let mut features = apply1(self.spread(batch), encoded);
         for round in &self.rounds {
