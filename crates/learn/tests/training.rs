@@ -87,15 +87,15 @@ fn stopping_and_continuing_changes_nothing() {
 
 #[test]
 fn stopping_in_the_middle_of_an_evaluation_changes_nothing() {
-    let config = tiny(WorldConfig::traffic(), Method::Plain, 7, 480);
+    let short = "warm_up = 0\n[world]\nstep_limit = 30";
+    let config = TrainConfig::overlay(&tiny(WorldConfig::traffic(), Method::Plain, 7, 480), short).unwrap();
     let whole = Folder::new("judged-whole");
     run::create(&whole.0, &config).unwrap();
     go(&whole.0);
     let parts = Folder::new("judged-parts");
     run::create(&parts.0, &config).unwrap();
-    // Stops after every 100 questions whether to stop: mostly within evaluations, whose steps ask too. An evaluation
-    // takes more of them than that, so it is cut off, and whole when there are more.
-    let (mut stops, mut patience) = (0, 100);
+    // Every step of an evaluation asks whether to stop, and an evaluation has 60 of them.
+    let (mut stops, mut patience) = (0, 10);
     loop {
         let asked = Cell::new(0);
         let stop = || {
@@ -106,7 +106,7 @@ fn stopping_in_the_middle_of_an_evaluation_changes_nothing() {
             Ended::Finished(_) => break,
             Ended::Stopped { .. } => stops += 1,
         }
-        patience += 100;
+        patience += 10;
     }
     assert!(stops >= 3, "{stops}");
     assert_eq!(result(&whole.0), result(&parts.0));

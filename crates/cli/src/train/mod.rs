@@ -210,6 +210,8 @@ fn overlay(args: &Args, base: &TrainConfig, group_given: bool) -> Result<TrainCo
     config.steps = args.steps.unwrap_or(config.steps);
     config.seed = args.seed.unwrap_or(config.seed);
     config.learning_rate = args.learning_rate.unwrap_or(config.learning_rate);
+    // Here, too, so that what is wrong with a flag is not said of --set.
+    config.check()?;
     let mut group_given = group_given || args.group.is_some();
     for change in &args.set {
         let (key, value) = change.split_once('=').with_context(|| {
