@@ -56,7 +56,7 @@ pub struct Args {
     /// Any other setting, as in TOML: --set discount=0.95.
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
-    /// The run directory [default: runs/<world>-<method>-<seed>].
+    /// The run directory [default: runs/WORLD-METHOD-SEED].
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Continue the run in this directory.
