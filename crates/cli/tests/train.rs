@@ -559,3 +559,31 @@ fn models_play_and_are_checked() {
         assert!(found["policy_error"].as_f64().unwrap() < 1e-5, "{found}");
     }
 }
+
+#[test]
+fn the_speed_of_training_is_measured_by_name() {
+    let output = Command::new(env!("CARGO_BIN_EXE_equimarl"))
+        .args(["bench", "train", "--seconds", "0.05", "--json"])
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let found: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let names: Vec<&str> =
+        found["results"].as_array().unwrap().iter().map(|r| r["name"].as_str().unwrap()).collect();
+    assert_eq!(
+        names,
+        [
+            "wildlife-3-equivariant",
+            "wildlife-3-plain",
+            "wildlife-4-equivariant",
+            "wildlife-4-plain",
+            "traffic-equivariant",
+            "traffic-plain"
+        ]
+    );
+    for result in found["results"].as_array().unwrap() {
+        assert_eq!(result["unit"], "steps/s");
+        assert!(result["value"].as_f64().unwrap() > 0.0);
+    }
+    assert!(found["commit"].is_string() && found["machine"]["cpu"].is_string());
+}

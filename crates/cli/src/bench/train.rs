@@ -31,7 +31,7 @@ fn line(name: &str, authors: f64, seconds: f64) -> Result<Line> {
         Some("4") => WorldConfig::Wildlife { drones: 4, grid: 7 },
         _ => WorldConfig::traffic(),
     };
-    let config = TrainConfig { steps: u64::MAX, ..TrainConfig::preset("paper", world, method)? };
+    let config = TrainConfig { steps: i64::MAX as u64, ..TrainConfig::preset("paper", world, method)? };
     let time = Duration::from_secs_f64(seconds);
     let value = match config.world.build(&config.group()?)? {
         AnyWorld::Wildlife(world) => rate(&config, &world, time)?,
