@@ -1,5 +1,6 @@
 //! `equimarl export`: realised weights for other frameworks and small devices.
 
+use crate::network::model_file;
 use crate::output::{print, print_json};
 use anyhow::{Context, Result};
 use burn::tensor::Device;
@@ -33,7 +34,7 @@ pub struct Args {
 }
 
 pub fn run(args: &Args) -> Result<ExitCode> {
-    let (network, metadata) = Network::load(&args.model, &Device::flex())?;
+    let (network, metadata) = Network::load(model_file(&args.model)?, &Device::flex())?;
     let dense = network.dense();
     dense.save(&args.dense, &metadata.extra)?;
     if let Some(path) = &args.sample {

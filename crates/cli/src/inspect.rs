@@ -1,5 +1,6 @@
 //! `equimarl inspect`: what is in a model file.
 
+use crate::network::model_file;
 use crate::output::{print, print_json, table};
 use anyhow::Result;
 use clap::Args as ClapArgs;
@@ -14,7 +15,7 @@ const LONGEST: usize = 40;
 
 #[derive(ClapArgs)]
 pub struct Args {
-    /// A model file, or a dense export.
+    /// A run directory, a model file, or a dense export.
     model: PathBuf,
     /// Print one JSON object.
     #[arg(long)]
@@ -22,7 +23,7 @@ pub struct Args {
 }
 
 pub fn run(args: &Args) -> Result<ExitCode> {
-    let found = Metadata::load(&args.model)?;
+    let found = Metadata::load(model_file(&args.model)?)?;
     let weights: usize = found.representations.iter().map(|l| l.shape.iter().product::<usize>()).sum();
     if args.json {
         print_json(&as_json(&found, weights))?;

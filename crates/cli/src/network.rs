@@ -3,48 +3,10 @@
 use crate::world::{WorldArgs, WorldName};
 use anyhow::{Context, Result, bail};
 use burn::tensor::Device;
-use clap::ValueEnum;
 use equimarl_group::Group;
 use equimarl_nn::{Kind, Network, NetworkConfig, Setting};
 use equimarl_worlds::{Purpose, Stream};
-use std::path::Path;
-
-/// The learning methods. The augmentation methods train the plain network.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Method {
-    /// Distributed, symmetry built in.
-    Equivariant,
-    /// Distributed, no symmetry.
-    Plain,
-    /// The plain network, trained on randomly turned states.
-    AugmentRandom,
-    /// The plain network, trained on all turned copies.
-    AugmentFull,
-    /// One network for the team, symmetry built in.
-    CentralEquivariant,
-    /// One network for the team, no symmetry.
-    CentralPlain,
-}
-
-impl Method {
-    /// The method as the learner knows it.
-    pub fn learn(self) -> equimarl_learn::Method {
-        use equimarl_learn::Method as Learn;
-        match self {
-            Method::Equivariant => Learn::Equivariant,
-            Method::Plain => Learn::Plain,
-            Method::AugmentRandom => Learn::AugmentRandom,
-            Method::AugmentFull => Learn::AugmentFull,
-            Method::CentralEquivariant => Learn::CentralEquivariant,
-            Method::CentralPlain => Learn::CentralPlain,
-        }
-    }
-
-    /// The network that this method trains.
-    pub fn kind(self) -> Kind {
-        self.learn().kind()
-    }
-}
+use std::path::{Path, PathBuf};
 
 /// The paper's network for a world of this size.
 pub fn paper_config(world: WorldName, size: &WorldArgs, kind: Kind, group: &Group) -> Result<NetworkConfig> {
@@ -66,10 +28,7 @@ pub fn fresh(config: &NetworkConfig, seed: u64, device: &Device) -> Result<Netwo
 
 /// A trained network, the world it was made for, and that world's size where flags do not say otherwise.
 pub fn load(path: &Path, size: &WorldArgs) -> Result<(Network, WorldName, WorldArgs)> {
-    let file = if path.is_dir() { path.join("model.safetensors") } else { path.to_path_buf() };
-    if path.is_dir() && !file.exists() {
-        bail!("{} holds no model.safetensors; is the run finished?", path.display());
-    }
+    let file = model_file(path)?;
     let (network, _) =
         Network::load(&file, &Device::flex()).with_context(|| format!("cannot use {}", file.display()))?;
     let setting = &network.config().setting;
@@ -93,4 +52,16 @@ pub fn load(path: &Path, size: &WorldArgs) -> Result<(Network, WorldName, WorldA
         }
     };
     Ok((network, world, size))
+}
+
+/// A model file, given as itself or as the run directory that holds it.
+pub fn model_file(path: &Path) -> Result<PathBuf> {
+    if !path.is_dir() {
+        return Ok(path.to_path_buf());
+    }
+    let file = path.join("model.safetensors");
+    if !file.exists() {
+        bail!("{} holds no model.safetensors; is the run finished?", path.display());
+    }
+    Ok(file)
 }

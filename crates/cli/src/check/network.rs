@@ -1,13 +1,13 @@
 //! `equimarl check network`
 
-use crate::network::{self, Method, fresh, paper_config};
+use crate::network::{self, fresh, paper_config};
 use crate::output::{print, print_json, table};
 use crate::world::{AnyWorld, WorldArgs, WorldName};
 use anyhow::{Context, Result, ensure};
 use burn::tensor::Device;
 use clap::Args as ClapArgs;
 use equimarl_group::Group;
-use equimarl_learn::{EquivarianceReport, TOLERANCE, equivariance};
+use equimarl_learn::{EquivarianceReport, Method, TOLERANCE, equivariance};
 use equimarl_nn::{Network, Policy};
 use equimarl_worlds::Symmetric;
 use serde_json::json;
@@ -23,7 +23,8 @@ pub struct Args {
     /// The world; a model knows its own.
     #[arg(long, required_unless_present = "model")]
     world: Option<WorldName>,
-    /// The method whose network is checked; a model knows its own.
+    /// The method whose network is checked: equivariant, plain, augment-random, augment-full, central-equivariant or
+    /// central-plain; a model knows its own.
     #[arg(long, required_unless_present = "model")]
     method: Option<Method>,
     /// A trained network: a run directory or a model file. Without it, a fresh one is checked.
@@ -65,7 +66,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         let mut value = serde_json::to_value(&report)?;
         value["parameters"] = json!(parameters);
         value["world"] = json!(config.setting.world);
-        value["method"] = json!(args.method.map_or(kind.name(), |m| m.learn().name()));
+        value["method"] = json!(args.method.map_or(kind.name(), |m| m.name()));
         value["network"] = json!(kind.name());
         value["group"] = json!(group.name());
         value["tolerance"] = json!(TOLERANCE);

@@ -4,14 +4,13 @@ mod display;
 
 pub use display::sparkline;
 
-use crate::network::Method;
 use crate::output::print;
 use crate::provenance;
 use crate::world::{WorldArgs, WorldName};
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args as ClapArgs;
 use equimarl_learn::run::{self, Ended};
-use equimarl_learn::{TrainConfig, WorldConfig, checkpoint};
+use equimarl_learn::{Method, TrainConfig, WorldConfig, checkpoint};
 use serde_json::Value;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::path::{Path, PathBuf};
@@ -32,7 +31,8 @@ pub struct Args {
     /// The world to learn in [default: wildlife].
     #[arg(long)]
     world: Option<WorldName>,
-    /// How to learn [default: equivariant].
+    /// How to learn: equivariant, plain, augment-random, augment-full, central-equivariant or central-plain [default:
+    /// equivariant].
     #[arg(long)]
     method: Option<Method>,
     /// The symmetry that is built in or augmented with [default: C4; C2 for cities that are not square].
@@ -176,9 +176,9 @@ fn resolve(args: &Args) -> Result<TrainConfig> {
         _ => WorldConfig::wildlife(),
     };
     let method = match (args.method, text("method")) {
-        (Some(method), _) => method.learn(),
+        (Some(method), _) => method,
         (None, Some(name)) => name.parse()?,
-        (None, None) => equimarl_learn::Method::Equivariant,
+        (None, None) => Method::Equivariant,
     };
     let preset = args.preset.as_deref().or(text("preset")).unwrap_or("default");
     let base = TrainConfig::preset(preset, sized(world, &args.size)?, method)?;
@@ -202,7 +202,7 @@ fn overlay(args: &Args, base: &TrainConfig, group_given: bool) -> Result<TrainCo
         ensure!(same, "these settings are for {}, not for the --world given", config.world.name());
     }
     if let Some(method) = args.method {
-        config.method = method.learn();
+        config.method = method;
     }
     if let Some(group) = &args.group {
         config.group = group.clone();

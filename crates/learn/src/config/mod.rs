@@ -1,192 +1,18 @@
 //! Everything that decides what a training run does. Training is a function of this and nothing else.
 
+mod method;
+mod suggest;
+mod world;
+
+pub use method::Method;
+pub use world::{AnyWorld, WorldConfig};
+
 use crate::error::{Error, Result};
 use equimarl_group::Group;
-use equimarl_nn::{Kind, NetworkConfig, Setting, Widths};
-use equimarl_worlds::{Symmetric, Traffic, TrafficOptions, Wildlife};
+use equimarl_nn::{NetworkConfig, Widths};
 use serde::{Deserialize, Serialize};
-use std::fmt;
-use std::str::FromStr;
+use suggest::unknown;
 use toml::{Table, Value};
-
-/// How a team learns.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Method {
-    /// A distributed network with the symmetry built in.
-    Equivariant,
-    /// A distributed network without symmetry.
-    Plain,
-    /// The plain network; every state is turned by a random element, in rollouts and in updates.
-    AugmentRandom,
-    /// The plain network; every minibatch also holds all turned copies.
-    AugmentFull,
-    /// One network for the whole team with the symmetry built in.
-    CentralEquivariant,
-    /// One network for the whole team without symmetry.
-    CentralPlain,
-}
-
-impl Method {
-    /// All methods.
-    pub const ALL: [Method; 6] = [
-        Method::Equivariant,
-        Method::Plain,
-        Method::AugmentRandom,
-        Method::AugmentFull,
-        Method::CentralEquivariant,
-        Method::CentralPlain,
-    ];
-
-    /// The name in configs and on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            Method::Equivariant => "equivariant",
-            Method::Plain => "plain",
-            Method::AugmentRandom => "augment-random",
-            Method::AugmentFull => "augment-full",
-            Method::CentralEquivariant => "central-equivariant",
-            Method::CentralPlain => "central-plain",
-        }
-    }
-
-    /// The network that it trains.
-    pub fn kind(self) -> Kind {
-        match self {
-            Method::Equivariant => Kind::Equivariant,
-            Method::Plain | Method::AugmentRandom | Method::AugmentFull => Kind::Plain,
-            Method::CentralEquivariant => Kind::CentralEquivariant,
-            Method::CentralPlain => Kind::CentralPlain,
-        }
-    }
-}
-
-impl fmt::Display for Method {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-impl FromStr for Method {
-    type Err = Error;
-
-    fn from_str(name: &str) -> Result<Method> {
-        Method::ALL.into_iter().find(|m| m.name() == name).ok_or_else(|| {
-            let names: Vec<&str> = Method::ALL.iter().map(|m| m.name()).collect();
-            Error::BadConfig(format!("no method is called `{name}`; there are {}", names.join(", ")))
-        })
-    }
-}
-
-/// Which world, of which size.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "name", rename_all = "kebab-case", deny_unknown_fields)]
-pub enum WorldConfig {
-    /// Drones that catch a poacher together.
-    Wildlife {
-        /// How many drones.
-        drones: usize,
-        /// Cells per side.
-        grid: usize,
-    },
-    /// Traffic lights of a city.
-    Traffic {
-        /// Rows of junctions.
-        rows: usize,
-        /// Columns of junctions.
-        cols: usize,
-        /// Steps in which vehicles arrive.
-        arrival_steps: usize,
-        /// The probability of an arrival per lane and step.
-        arrival_probability: f64,
-        /// Steps after which an episode is cut off.
-        step_limit: usize,
-    },
-}
-
-impl WorldConfig {
-    /// Three drones on 7 x 7 cells.
-    pub fn wildlife() -> WorldConfig {
-        WorldConfig::Wildlife { drones: 3, grid: 7 }
-    }
-
-    /// 2 x 2 junctions.
-    pub fn traffic() -> WorldConfig {
-        let o = TrafficOptions::default();
-        WorldConfig::Traffic {
-            rows: o.rows,
-            cols: o.cols,
-            arrival_steps: o.arrival_steps,
-            arrival_probability: o.arrival_probability,
-            step_limit: o.step_limit,
-        }
-    }
-
-    /// The world's name.
-    pub fn name(&self) -> &'static str {
-        match self {
-            WorldConfig::Wildlife { .. } => "wildlife",
-            WorldConfig::Traffic { .. } => "traffic",
-        }
-    }
-
-    /// The symmetry that the world has and the paper uses: quarter turns, or half turns of a city that is not square.
-    pub fn usual_group(&self) -> &'static str {
-        match self {
-            WorldConfig::Traffic { rows, cols, .. } if rows != cols => "C2",
-            _ => "C4",
-        }
-    }
-
-    /// What networks need to know of it.
-    ///
-    /// # Errors
-    /// If the group does not act on it.
-    pub fn setting(&self, group: &Group) -> Result<Setting> {
-        Ok(match *self {
-            WorldConfig::Wildlife { drones, grid } => Setting::wildlife(drones, grid, group)?,
-            WorldConfig::Traffic { rows, cols, .. } => Setting::traffic(rows, cols, group)?,
-        })
-    }
-}
-
-/// A world of either kind, under a group.
-#[derive(Clone, Debug)]
-pub enum AnyWorld {
-    /// Wildlife.
-    Wildlife(Wildlife),
-    /// Traffic.
-    Traffic(Traffic),
-}
-
-impl WorldConfig {
-    /// Builds the world under `group`.
-    ///
-    /// # Errors
-    /// If the sizes do not make a world, or the group does not act on it.
-    pub fn build(&self, group: &Group) -> Result<AnyWorld> {
-        Ok(match *self {
-            WorldConfig::Wildlife { drones, grid } => {
-                AnyWorld::Wildlife(Wildlife::new(drones, grid)?.under(group)?)
-            }
-            WorldConfig::Traffic { rows, cols, arrival_steps, arrival_probability, step_limit } => {
-                let options = TrafficOptions { rows, cols, arrival_steps, arrival_probability, step_limit };
-                let world = Traffic::new(options)?.under(group)?;
-                let plane = &world.symmetry().plane;
-                let mirrors = |g| {
-                    let [[a, b], [c, d]] = plane.matrix(g);
-                    a * d - b * c < 0
-                };
-                if group.elements().any(mirrors) {
-                    return Err(Error::BadConfig(format!(
-                        "{group} has mirrors, and traffic has none: its lanes are one-way; use C4 or C2"
-                    )));
-                }
-                AnyWorld::Traffic(world)
-            }
-        })
-    }
-}
 
 /// All settings of a run. In TOML, every key at the top and the world in its own table.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -481,33 +307,6 @@ fn merge_world(table: &mut Table, new: Table) -> Result<()> {
     }
     table.insert("world".into(), Value::Table(world));
     Ok(())
-}
-
-/// Names the key and the nearest one that exists.
-fn unknown(key: &str, known: impl IntoIterator<Item = impl AsRef<str>>) -> Error {
-    let wanted = key.rsplit('.').next().unwrap_or(key);
-    let known: Vec<String> = known.into_iter().map(|k| k.as_ref().to_string()).collect();
-    let nearest = known.iter().min_by_key(|k| edits(wanted, k));
-    let hint = match nearest {
-        Some(k) if edits(wanted, k) <= 1 + wanted.chars().count() / 4 => format!("; did you mean `{k}`?"),
-        _ => format!("; there are {}", known.join(", ")),
-    };
-    Error::BadConfig(format!("there is no setting `{key}`{hint}"))
-}
-
-/// How many letters must be changed, added or removed.
-fn edits(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut before = std::mem::replace(&mut row[0], i + 1);
-        for (j, &y) in b.iter().enumerate() {
-            let change = before + usize::from(x != y);
-            before = row[j + 1];
-            row[j + 1] = change.min(before + 1).min(row[j] + 1);
-        }
-    }
-    row[b.len()]
 }
 
 #[cfg(test)]

@@ -1,0 +1,76 @@
+//! The six ways to learn.
+
+use crate::error::{Error, Result};
+use equimarl_nn::Kind;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+
+/// How a team learns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Method {
+    /// A distributed network with the symmetry built in.
+    Equivariant,
+    /// A distributed network without symmetry.
+    Plain,
+    /// The plain network; every state is turned by a random element, in rollouts and in updates.
+    AugmentRandom,
+    /// The plain network; every minibatch also holds all turned copies.
+    AugmentFull,
+    /// One network for the whole team with the symmetry built in.
+    CentralEquivariant,
+    /// One network for the whole team without symmetry.
+    CentralPlain,
+}
+
+impl Method {
+    /// All methods.
+    pub const ALL: [Method; 6] = [
+        Method::Equivariant,
+        Method::Plain,
+        Method::AugmentRandom,
+        Method::AugmentFull,
+        Method::CentralEquivariant,
+        Method::CentralPlain,
+    ];
+
+    /// The name in configs and on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Method::Equivariant => "equivariant",
+            Method::Plain => "plain",
+            Method::AugmentRandom => "augment-random",
+            Method::AugmentFull => "augment-full",
+            Method::CentralEquivariant => "central-equivariant",
+            Method::CentralPlain => "central-plain",
+        }
+    }
+
+    /// The network that it trains.
+    pub fn kind(self) -> Kind {
+        match self {
+            Method::Equivariant => Kind::Equivariant,
+            Method::Plain | Method::AugmentRandom | Method::AugmentFull => Kind::Plain,
+            Method::CentralEquivariant => Kind::CentralEquivariant,
+            Method::CentralPlain => Kind::CentralPlain,
+        }
+    }
+}
+
+impl fmt::Display for Method {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Method {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Method> {
+        Method::ALL.into_iter().find(|m| m.name() == name).ok_or_else(|| {
+            let names: Vec<&str> = Method::ALL.iter().map(|m| m.name()).collect();
+            Error::BadConfig(format!("no method is called `{name}`; there are {}", names.join(", ")))
+        })
+    }
+}
