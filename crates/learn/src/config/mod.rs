@@ -113,7 +113,13 @@ impl TrainConfig {
             "default" if traffic => Ok(TrainConfig {
                 preset: "default".into(),
                 learning_rate: 3e-4,
+                decay: true,
+                // Rewards are thousandths: advantages are normalised, and small steps keep lights from locking up.
                 normalise_advantages: true,
+                clip: 0.05,
+                // Every picture is new, so small batches cost no more, and updates come sooner.
+                environments: 8,
+                minibatches: 2,
                 ..paper
             }),
             "default" => Ok(TrainConfig {
