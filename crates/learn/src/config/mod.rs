@@ -114,7 +114,7 @@ impl TrainConfig {
                 preset: "default".into(),
                 learning_rate: 3e-4,
                 decay: true,
-                // Rewards are thousandths: advantages are normalised, and small steps keep lights from locking up.
+                // Rewards are thousandths, so advantages are normalised. The small clip did best in what was tried.
                 normalise_advantages: true,
                 clip: 0.05,
                 // Every picture is new, so small batches cost no more, and updates come sooner.
