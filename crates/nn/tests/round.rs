@@ -1,4 +1,4 @@
-//! Message rounds: own features, edge vector and messages turn together, and the sum over neighbours is the spec's.
+//! Message rounds: own features, edge vector and messages turn together, and neighbours are summed with the weights 1 / (1 + their number).
 
 mod common;
 
