@@ -1,12 +1,13 @@
 //! `equimarl demo`: two teams learn side by side, one that knows that a turned world is the same world and one that does
 //! not.
 
-use crate::curves::{Curve, draw};
 use crate::output::print;
 use crate::train::sparkline;
 use anyhow::{Context, Result, bail};
 use clap::Args as ClapArgs;
-use equimarl_worlds::look::save_svg;
+use equimarl_lab::Record;
+use equimarl_lab::figure::{Chart, Measure, Reference, learning_curves};
+use equimarl_nn::model::write_file;
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use serde_json::Value;
 use std::io::{BufRead, BufReader, IsTerminal};
@@ -59,16 +60,16 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     let summaries: Result<Vec<Value>> = METHODS.iter().map(read).collect();
     let summaries = summaries?;
     let figure = args.out.join("curves.svg");
-    let curves: Result<Vec<Curve>> =
-        METHODS.iter().map(|method| Curve::read(&args.out.join(method), method, "return")).collect();
+    let records: Result<Vec<Record>> =
+        METHODS.iter().map(|m| Ok(Record::of_run(&args.out.join(m), m, None)?)).collect();
     let best = summaries[0]["evaluation"]["optimum"].as_f64();
-    let scene = draw(
-        "three drones, one seed",
-        "mean return of the last 100 episodes",
-        &curves?,
-        best.map(|b| (b, "best possible")),
-    );
-    save_svg(&scene, &figure)?;
+    let lines = best.map(|b| Reference::new(format!("best possible, {b:.2}"), b));
+    let chart = Chart {
+        title: "Three drones, one seed".into(),
+        description: "The return of the equivariant and of the plain team over their training.".into(),
+        ..learning_curves(&records?.iter().collect::<Vec<_>>(), Measure::Return, lines.into_iter().collect())
+    };
+    write_file(&figure, chart.svg().as_bytes())?;
     print(&closing(&summaries, args, &figure, start.elapsed()))?;
     Ok(ExitCode::SUCCESS)
 }

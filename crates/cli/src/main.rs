@@ -2,7 +2,6 @@
 
 mod bench;
 mod check;
-mod curves;
 mod demo;
 mod export;
 mod inspect;
@@ -11,8 +10,10 @@ mod output;
 mod play;
 mod provenance;
 mod replay;
+mod report;
 mod show;
 mod solve;
+mod sweep;
 mod train;
 mod world;
 
@@ -44,6 +45,10 @@ enum Verb {
     /// Compute the best that any team could do.
     #[command(subcommand)]
     Solve(solve::Solve),
+    /// Make many runs: a grid of methods, learning rates and seeds, on this machine or a Slurm cluster.
+    Sweep(sweep::Args),
+    /// Say what many runs amount to: curves, statistics and figures on one page.
+    Report(report::Args),
     /// Replay a scripted episode, step by step.
     Replay(replay::Args),
     /// Print what is in a model file: layers, representations, ranks, parameters.
@@ -62,6 +67,8 @@ fn main() -> ExitCode {
         Verb::Play(args) => play::run(&args),
         Verb::Check(check) => check.run(),
         Verb::Solve(solve) => solve.run(),
+        Verb::Sweep(args) => sweep::run(&args),
+        Verb::Report(args) => report::run(&args),
         Verb::Replay(args) => replay::run(&args),
         Verb::Inspect(args) => inspect::run(&args),
         Verb::Export(args) => export::run(&args),

@@ -27,6 +27,8 @@ pub enum Purpose {
     EvaluationAction,
     /// The random rollouts of audits and tests.
     Audit,
+    /// Resampling of runs in statistics.
+    Resampling,
 }
 
 /// A stream of random numbers that can be saved and continued.
@@ -89,6 +91,12 @@ impl Stream {
         (-2.0 * u.ln()).sqrt() * (std::f64::consts::TAU * v).cos()
     }
 
+    /// Goes to a place in the stream, counted in words from its start: members of a team that share a stream each take
+    /// their own words of it.
+    pub fn seek(&mut self, word: u128) {
+        self.rng.set_word_pos(word);
+    }
+
     /// Where the stream is, for a checkpoint.
     pub fn save(&self) -> StreamState {
         StreamState {
@@ -134,6 +142,16 @@ mod tests {
         let mut b = Stream::load(&serde_json::from_str(&text).unwrap()).unwrap();
         assert_eq!(a, b);
         assert!((0..100).all(|_| a.word() == b.word()));
+    }
+
+    #[test]
+    fn seeking_finds_the_same_words() {
+        let mut stream = Stream::new(5, Purpose::Audit, 1);
+        let words: Vec<u32> = (0..40).map(|_| stream.word()).collect();
+        for at in [39, 0, 17] {
+            stream.seek(at as u128);
+            assert_eq!(stream.word(), words[at]);
+        }
     }
 
     #[test]

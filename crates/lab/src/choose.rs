@@ -1,0 +1,177 @@
+//! Which learning rate a method gets.
+//!
+//! ```text
+//! area(run)  = mean of the training curve's return over its points up to 50,000 steps; -infinity if the run failed
+//! score(rate) = median of area over the seeds
+//! chosen      = the rate with the highest score; the smaller of two that are equal
+//! ```
+//!
+//! The area rewards both learning fast and ending high. Choosing on seeds that are reported later flatters: the best of
+//! several noisy scores is better than its method. So rates are chosen on other seeds.
+
+use crate::record::{Curve, Record, State};
+use crate::setting::{Setting, Team};
+use crate::statistics::median;
+use serde::{Serialize, Serializer};
+use std::collections::BTreeMap;
+
+/// Curves count up to this many steps.
+pub const UP_TO: u64 = 50_000;
+
+/// How a learning rate did.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RateScore {
+    /// The learning rate.
+    pub learning_rate: f64,
+    /// The seeds that were tried, failed ones included, in ascending order.
+    pub seeds: Vec<u64>,
+    /// The area under each seed's curve; null for a run that failed.
+    #[serde(serialize_with = "null_if_infinite")]
+    pub areas: Vec<f64>,
+    /// How many runs failed.
+    pub failed: usize,
+    /// How many are not finished, and do not count.
+    pub unfinished: usize,
+    /// The median area; null if half of the runs failed.
+    #[serde(serialize_with = "null_if_infinite_score")]
+    pub score: f64,
+}
+
+/// The rates of one team in one setting, and the one that it gets.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Choice {
+    /// The setting.
+    pub setting: String,
+    /// The team.
+    pub method: String,
+    /// The chosen rate; none if every rate failed or nothing is finished.
+    pub chosen: Option<f64>,
+    /// All rates, in ascending order.
+    pub rates: Vec<RateScore>,
+}
+
+fn null_if_infinite<S: Serializer>(values: &[f64], s: S) -> Result<S::Ok, S::Error> {
+    s.collect_seq(values.iter().map(|v| v.is_finite().then_some(v)))
+}
+
+fn null_if_infinite_score<S: Serializer>(value: &f64, s: S) -> Result<S::Ok, S::Error> {
+    value.is_finite().then_some(value).serialize(s)
+}
+
+/// The mean of a curve's returns up to `steps`; nothing if it has no point there.
+pub fn area(curve: &Curve, steps: u64) -> Option<f64> {
+    let points = curve.steps.partition_point(|s| *s <= steps);
+    let returns = curve.returns.get(..points).filter(|r| !r.is_empty())?;
+    Some(returns.iter().sum::<f64>() / returns.len() as f64)
+}
+
+/// The rates of every team in every setting.
+pub fn choose<'a>(records: impl IntoIterator<Item = &'a Record>) -> Vec<Choice> {
+    let mut choices = vec![];
+    for setting in Setting::all(records) {
+        for team in setting.teams() {
+            choices.push(choose_for(&setting, &team));
+        }
+    }
+    choices
+}
+
+fn choose_for(setting: &Setting<'_>, team: &Team) -> Choice {
+    // The bits of positive numbers are in the numbers' order.
+    let mut by_rate: BTreeMap<u64, Vec<&Record>> = BTreeMap::new();
+    for record in setting.runs_of(team) {
+        by_rate.entry(record.config.learning_rate.to_bits()).or_default().push(record);
+    }
+    let rates: Vec<RateScore> = by_rate.into_values().map(score).collect();
+    let best =
+        rates.iter().filter(|r| r.score.is_finite()).reduce(|a, b| if b.score > a.score { b } else { a });
+    Choice {
+        setting: setting.name.clone(),
+        method: team.name(),
+        chosen: best.map(|r| r.learning_rate),
+        rates,
+    }
+}
+
+fn score(mut runs: Vec<&Record>) -> RateScore {
+    runs.sort_by_key(|r| r.config.seed);
+    let unfinished = runs.iter().filter(|r| r.state == State::Unfinished).count();
+    let failed = runs.iter().filter(|r| matches!(r.state, State::Failed(_))).count();
+    let learning_rate = runs[0].config.learning_rate;
+    runs.retain(|r| r.state != State::Unfinished);
+    let area = |r: &&Record| match r.state {
+        State::Failed(_) => f64::NEG_INFINITY,
+        _ => area(&r.curve, UP_TO).unwrap_or(f64::NEG_INFINITY),
+    };
+    let areas: Vec<f64> = runs.iter().map(area).collect();
+    let score = median(&areas);
+    RateScore {
+        learning_rate,
+        seeds: runs.iter().map(|r| r.config.seed).collect(),
+        areas,
+        failed,
+        unfinished,
+        score,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use equimarl_learn::{Method, TrainConfig, WorldConfig};
+
+    fn run(method: Method, rate: f64, seed: u64, returns: &[f64], state: State) -> Record {
+        let base = TrainConfig::preset("paper", WorldConfig::wildlife(), method).unwrap();
+        let config = TrainConfig { learning_rate: rate, seed, ..base };
+        let steps = (1..=returns.len() as u64).map(|i| i * 20_000).collect();
+        Record {
+            name: "r".into(),
+            state,
+            config_hash: config.hash(),
+            config,
+            summary: serde_json::Value::Null,
+            curve: Curve { steps, returns: returns.to_vec(), waiting: vec![] },
+        }
+    }
+
+    #[test]
+    fn areas_stop_at_their_limit() {
+        let r = run(Method::Plain, 1e-3, 1, &[1.0, 2.0, 100.0], State::Finished);
+        assert_eq!(area(&r.curve, UP_TO), Some(1.5)); // the third point is at 60,000 steps
+        assert_eq!(area(&r.curve, 10), None);
+    }
+
+    #[test]
+    fn the_best_median_wins_and_failures_are_the_worst() {
+        let failed = || State::Failed("the loss is inf".into());
+        let m = Method::Equivariant;
+        let records = [
+            run(m, 3e-4, 1, &[1.0, 1.0], State::Finished),
+            run(m, 3e-4, 2, &[2.0, 2.0], State::Finished),
+            run(m, 3e-4, 3, &[0.0, 0.0], State::Finished),
+            run(m, 1e-3, 2, &[9.0, 9.0], State::Finished),
+            run(m, 1e-3, 1, &[9.0, 9.0], failed()),
+            run(m, 1e-3, 3, &[0.9, 0.9], State::Finished),
+            run(m, 3e-3, 1, &[9.0, 9.0], failed()),
+            run(m, 3e-3, 2, &[9.0, 9.0], State::Unfinished),
+        ];
+        let choices = choose(&records);
+        let [choice] = &choices[..] else { panic!("{choices:?}") };
+        // Medians: 1 of {0, 1, 2}, 0.9 of {-inf, 0.9, 9}, -inf.
+        assert_eq!(choice.chosen, Some(3e-4));
+        let scores: Vec<f64> = choice.rates.iter().map(|r| r.score).collect();
+        assert_eq!(scores, [1.0, 0.9, f64::NEG_INFINITY]);
+        assert_eq!(choice.rates[1].seeds, [1, 2, 3]);
+        assert_eq!((choice.rates[2].failed, choice.rates[2].unfinished), (1, 1));
+        let json = serde_json::to_value(&choices).unwrap();
+        assert!(json[0]["rates"][2]["score"].is_null() && json[0]["rates"][1]["areas"][0].is_null());
+        assert_eq!(json[0]["chosen"], 3e-4);
+    }
+
+    #[test]
+    fn where_everything_failed_nothing_is_chosen() {
+        let records = [run(Method::Plain, 1e-3, 1, &[], State::Failed("no".into()))];
+        assert_eq!(choose(&records)[0].chosen, None);
+        assert!(choose(&[]).is_empty());
+    }
+}

@@ -1,0 +1,114 @@
+use super::*;
+use proptest::prelude::*;
+
+fn count(svg: &str, part: &str) -> usize {
+    svg.matches(part).count()
+}
+
+/// Every opening tag is closed, in order, and attributes have quotes.
+fn well_formed(svg: &str) {
+    let mut open: Vec<&str> = vec![];
+    for piece in svg.split('<').skip(1) {
+        let (tag, _) = piece.split_once('>').unwrap_or_else(|| panic!("{piece}"));
+        assert_eq!(count(tag, "\"") % 2, 0, "{tag}");
+        let name = tag.split([' ', '/']).find(|n| !n.is_empty()).unwrap();
+        if tag.starts_with('/') {
+            assert_eq!(open.pop(), Some(name), "{svg}");
+        } else if !tag.ends_with('/') {
+            open.push(name);
+        }
+    }
+    assert!(open.is_empty(), "{open:?}");
+}
+
+#[test]
+fn a_chart_has_its_curves_bands_and_lines() {
+    let runs = vec![vec![(0.0, 1.0), (100.0, 3.0)], vec![(0.0, 2.0), (100.0, 5.0)]];
+    let chart = Chart {
+        title: "A < B".into(),
+        description: "told & shown".into(),
+        series: vec![
+            Series::quartiles("ours", Colour::new(0), &runs, 10),
+            Series::line("theirs", Colour::new(1), [(0.0, 0.0), (100.0, 1.0)]),
+        ],
+        lines: vec![Reference::new("best", 6.0)],
+        ..Chart::default()
+    };
+    let svg = chart.svg();
+    well_formed(&svg);
+    assert_eq!(count(&svg, "class=\"fig-band\""), 1);
+    assert_eq!(count(&svg, "<path class=\"fig-line\""), 2);
+    assert_eq!(count(&svg, "stroke-dasharray"), 2); // the line and its entry in the legend
+    assert!(svg.contains("<title>A &lt; B</title>") && svg.contains("<desc>told &amp; shown</desc>"));
+    assert!(svg.contains("fig-paper") && svg.contains(">ours</text>"));
+    let inline = chart.inline();
+    well_formed(&inline);
+    assert!(!inline.contains("fig-paper") && !inline.contains("<style") && !inline.contains(" style="));
+}
+
+#[test]
+fn lines_lie_where_their_values_are() {
+    let chart = Chart {
+        series: vec![Series::line("s", Colour::new(0), [(0.0, 0.0), (10.0, 10.0)])],
+        size: [520.0, 100.0],
+        ..Chart::default()
+    };
+    // From the lower left to the upper right corner of the plot, whose height is 100.
+    let svg = chart.svg();
+    let path = svg.split(" d=\"").nth(1).unwrap().split('"').next().unwrap();
+    assert!(path.starts_with("M0 100L") && path.ends_with(" 0"), "{path}");
+}
+
+#[test]
+fn intervals_have_a_row_each() {
+    let row = |name: &str, low, estimate, high| Row {
+        name: name.into(),
+        colour: Colour::new(2),
+        low,
+        estimate,
+        high,
+    };
+    let intervals = Intervals {
+        rows: vec![row("a", 0.2, 0.5, 0.7), row("b", f64::NAN, f64::NAN, f64::NAN)],
+        lines: vec![Reference::new("chance", 0.5)],
+        cover: vec![0.0, 1.0],
+        ..Intervals::default()
+    };
+    let svg = intervals.svg();
+    well_formed(&svg);
+    assert_eq!(count(&svg, "fig-interval"), 1);
+    assert_eq!(count(&svg, "fig-point"), 1);
+    well_formed(&Intervals::default().inline());
+}
+
+#[test]
+fn dark_pages_have_a_rule_for_every_colour() {
+    let rules = dark_rules(".dark");
+    assert!((0..8).all(|i| rules.contains(&format!(".dark .fig-c{i}{{"))), "{rules}");
+    assert_eq!(Colour::new(8), Colour::new(0));
+}
+
+proptest! {
+    #[test]
+    fn nothing_breaks_a_chart(
+        points in proptest::collection::vec((proptest::num::f64::ANY, proptest::num::f64::ANY), 0..12),
+        line in proptest::num::f64::ANY,
+        log: bool,
+        name in ".{0,40}",
+    ) {
+        let chart = Chart {
+            title: name.clone(),
+            y_label: name.clone(),
+            series: vec![
+                Series::line(name.clone(), Colour::new(0), points.clone()),
+                Series::quartiles(name.clone(), Colour::new(1), &[points.clone(), points], 7),
+            ],
+            lines: vec![Reference::new(name, line)],
+            x_scale: if log { Scale::Log } else { Scale::Linear },
+            ..Chart::default()
+        };
+        let svg = chart.svg();
+        well_formed(&svg);
+        prop_assert!(!svg.contains("NaN") || chart.title.contains("NaN"));
+    }
+}

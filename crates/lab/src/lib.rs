@@ -1,0 +1,30 @@
+//! The laboratory: sweeps over many runs, statistics that reviewers accept, figures.
+//!
+//! ```
+//! use equimarl_lab::Sweep;
+//!
+//! let text = "name = 'mine'\n[[grid]]\nmethod = ['equivariant', 'plain']\nseed = '1-3'\nsteps = 20000";
+//! let sweep = Sweep::parse(text, ".".as_ref())?;
+//! assert_eq!(sweep.runs.len(), 6);
+//! assert_eq!(sweep.runs[1].name, "wildlife-3-plain-0.001-1");
+//! # Ok::<(), equimarl_lab::Error>(())
+//! ```
+
+mod choose;
+pub mod engine;
+mod error;
+pub mod figure;
+mod folder;
+mod gather;
+mod grid;
+mod record;
+mod setting;
+pub mod statistics;
+
+pub use choose::{Choice, RateScore, UP_TO, area, choose};
+pub use error::{Error, Result};
+pub use folder::{Folder, Standing};
+pub use gather::{Found, Gathered, gather};
+pub use grid::{Planned, Sweep};
+pub use record::{Curve, Record, State};
+pub use setting::{Setting, Team, world_name};

@@ -1,0 +1,197 @@
+//! What runs have in common: the setting that they were made in, and the team that was trained.
+
+use crate::figure::Colour;
+use crate::record::Record;
+use equimarl_learn::{Method, TrainConfig, WorldConfig};
+use std::collections::BTreeMap;
+use toml::{Table, Value};
+
+/// Settings that do not make a run another kind of run: what is compared, and how often files are written.
+const FREE: [&str; 9] = [
+    "method",
+    "group",
+    "seed",
+    "steps",
+    "learning_rate",
+    "evaluate_every",
+    "evaluate_episodes",
+    "checkpoint_every",
+    "log_every",
+];
+
+/// Runs that can be compared: the same world, and the same settings but for method, learning rate, seed and budget.
+#[derive(Clone, Debug)]
+pub struct Setting<'a> {
+    /// Its name, as in "wildlife, 3 drones".
+    pub name: String,
+    /// The world.
+    pub world: WorldConfig,
+    /// The runs.
+    pub runs: Vec<&'a Record>,
+}
+
+impl<'a> Setting<'a> {
+    /// Sorts runs into settings, by the order of their names.
+    pub fn all(records: impl IntoIterator<Item = &'a Record>) -> Vec<Setting<'a>> {
+        let mut kinds: BTreeMap<(String, String), Vec<&Record>> = BTreeMap::new();
+        for record in records {
+            kinds
+                .entry((world_name(&record.config.world), fixed(&record.config).to_string()))
+                .or_default()
+                .push(record);
+        }
+        let tables: Vec<(String, Table)> =
+            kinds.iter().map(|((name, _), runs)| (name.clone(), fixed(&runs[0].config))).collect();
+        let named = |(i, ((name, _), runs)): (usize, ((String, String), Vec<&'a Record>))| {
+            let alike: Vec<&Table> = tables.iter().filter(|t| t.0 == name).map(|t| &t.1).collect();
+            let name = name + &differences(&tables[i].1, &alike);
+            Setting { name, world: runs[0].config.world.clone(), runs }
+        };
+        kinds.into_iter().enumerate().map(named).collect()
+    }
+
+    /// The teams that were trained in it, in the order of methods.
+    pub fn teams(&self) -> Vec<Team> {
+        let mut teams: Vec<Team> = vec![];
+        for record in &self.runs {
+            let team = Team::of(&record.config);
+            if !teams.contains(&team) {
+                teams.push(team);
+            }
+        }
+        teams.sort_by_key(|t| (Method::ALL.iter().position(|m| *m == t.method), !t.usual, t.group.clone()));
+        teams
+    }
+
+    /// The runs of one team.
+    pub fn runs_of(&self, team: &Team) -> Vec<&'a Record> {
+        self.runs.iter().copied().filter(|r| Team::of(&r.config) == *team).collect()
+    }
+
+    /// A name for files: letters, digits and dashes.
+    pub fn slug(&self) -> String {
+        let letter = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
+        let dashed: String = self.name.chars().map(letter).collect();
+        dashed.split('-').filter(|p| !p.is_empty()).collect::<Vec<_>>().join("-")
+    }
+}
+
+/// What was trained: a method, and the symmetry that it uses.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Team {
+    /// How it learns.
+    pub method: Method,
+    /// Its group; empty for those that use none.
+    pub group: String,
+    /// Whether the group is the world's usual one.
+    usual: bool,
+}
+
+impl Team {
+    /// The team that these settings train.
+    pub fn of(config: &TrainConfig) -> Team {
+        let none = matches!(config.method, Method::Plain | Method::CentralPlain);
+        let usual = none || config.group == config.world.usual_group();
+        Team { method: config.method, group: if none { String::new() } else { config.group.clone() }, usual }
+    }
+
+    /// The method, and the group if it is not the usual one.
+    pub fn name(&self) -> String {
+        if self.usual { self.method.to_string() } else { format!("{} {}", self.method, self.group) }
+    }
+
+    /// The method's colour; other groups take other ones.
+    pub fn colour(&self) -> Colour {
+        if self.usual { Colour::of(self.method) } else { Colour::new(6 + self.group.len() % 2) }
+    }
+}
+
+/// The world in words.
+pub fn world_name(world: &WorldConfig) -> String {
+    match world {
+        WorldConfig::Wildlife { drones, grid: 7 } => format!("wildlife, {drones} drones"),
+        WorldConfig::Wildlife { drones, grid } => format!("wildlife, {drones} drones, {grid} x {grid} cells"),
+        WorldConfig::Traffic { rows, cols, .. } => {
+            let mut name = format!("traffic, {rows} x {cols} junctions");
+            let (Ok(own), Ok(usual)) = (Table::try_from(world), Table::try_from(WorldConfig::traffic()))
+            else {
+                return name;
+            };
+            for (key, value) in &own {
+                if !["name", "rows", "cols"].contains(&key.as_str()) && usual.get(key) != Some(value) {
+                    name += &format!(", {} {value}", key.replace('_', " "));
+                }
+            }
+            name
+        }
+    }
+}
+
+fn fixed(config: &TrainConfig) -> Table {
+    let mut table = Table::try_from(config).unwrap_or_default();
+    table.retain(|key, _| !FREE.contains(&key));
+    table
+}
+
+/// What tells this setting from others in the same world; nothing if it is the only one.
+fn differences(own: &Table, alike: &[&Table]) -> String {
+    let differs = |key: &&String| alike.iter().any(|t| t.get(*key) != own.get(*key));
+    let value = |key: &String| match &own[key] {
+        Value::String(text) => format!("{key} {text}"),
+        value => format!("{key} {value}"),
+    };
+    let keys: Vec<&String> = own.keys().filter(differs).collect();
+    // A preset's name says the rest, if it tells all of them apart.
+    let presets = |t: &&&Table| t.get("preset") == own.get("preset");
+    if alike.iter().filter(presets).count() == 1 && keys.iter().any(|k| *k == "preset") {
+        return format!(", {}", value(&"preset".to_string()));
+    }
+    keys.iter().map(|key| format!(", {}", value(key))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::{Curve, State};
+
+    fn record(change: &str) -> Record {
+        let base = TrainConfig::preset("paper", WorldConfig::wildlife(), Method::Equivariant).unwrap();
+        let config = TrainConfig::overlay(&base, change).unwrap();
+        Record {
+            name: change.into(),
+            state: State::Finished,
+            config_hash: config.hash(),
+            config,
+            summary: serde_json::Value::Null,
+            curve: Curve::default(),
+        }
+    }
+
+    #[test]
+    fn runs_are_sorted_by_what_they_share() {
+        let records =
+            ["seed = 1", "seed = 2\nsteps = 50", "method = 'plain'", "[world]\ndrones = 4", "clip = 0.2"]
+                .map(record);
+        let settings = Setting::all(&records);
+        let names: Vec<(&str, usize)> = settings.iter().map(|s| (s.name.as_str(), s.runs.len())).collect();
+        assert_eq!(
+            names,
+            [
+                ("wildlife, 3 drones, clip 0.1", 3),
+                ("wildlife, 3 drones, clip 0.2", 1),
+                ("wildlife, 4 drones", 1)
+            ]
+        );
+        assert_eq!(settings[0].slug(), "wildlife-3-drones-clip-0-1");
+        let teams: Vec<String> = settings[0].teams().iter().map(Team::name).collect();
+        assert_eq!(teams, ["equivariant", "plain"]);
+    }
+
+    #[test]
+    fn another_group_is_another_team() {
+        let records = ["seed = 1", "group = 'D4'", "group = 'D4'\nmethod = 'plain'"].map(record);
+        let settings = Setting::all(&records);
+        let teams: Vec<String> = settings[0].teams().iter().map(Team::name).collect();
+        assert_eq!(teams, ["equivariant", "equivariant D4", "plain"]);
+    }
+}
