@@ -40,5 +40,5 @@ pub use evaluate::{Choice, Games, evaluate, likeliest};
 pub use loss::{Loss, LossConfig, Samples};
 pub use observe::{Seen, batch_of, observe};
 pub use optimiser::Optimiser;
-pub use ppo::{Progress, Trainer};
+pub use ppo::{Progress, Trainer, sample};
 pub use returns::{Step, advantages};

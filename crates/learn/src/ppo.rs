@@ -382,7 +382,7 @@ fn turn<W: Symmetric>(seen: &Seen<W::Key>, g: Element, world: &W) -> Seen<W::Key
 }
 
 /// Draws an action by its probability: one word, whatever comes out.
-pub(crate) fn sample(actions: usize, log_probability: impl Fn(usize) -> f32, stream: &mut Stream) -> usize {
+pub fn sample(actions: usize, log_probability: impl Fn(usize) -> f32, stream: &mut Stream) -> usize {
     let (mut left, mut last) = (stream.unit() as f32, 0);
     for a in 0..actions {
         let p = log_probability(a).exp();

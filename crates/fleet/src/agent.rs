@@ -1,0 +1,476 @@
+//! One agent: a state machine over messages and time, on any device.
+//!
+//! ```text
+//! join -> welcome -> | observation -> encode -> round 0 -> ... -> round L-1 -> decide -> action | -> ...
+//! ```
+//!
+//! In every round it sends its features to its current neighbours and waits for theirs, up to a deadline. A neighbour that
+//! says nothing in time is treated as absent: the mean is over those that were heard. Time is given by the caller, so the
+//! same machine runs against a clock or inside a simulation.
+
+use crate::error::{Error, Result};
+use crate::inbox::Inbox;
+use crate::member::Member;
+use crate::message::{Header, Kind, Place, RunId};
+use crate::payload::{Action, Join, Observation, Welcome, read_features, write_features};
+use crate::seal::{Seal, random};
+use crate::tally::{Drops, Reason};
+use equimarl_learn::{likeliest, sample};
+use equimarl_nn::{Decision, Policy, Scratch};
+use equimarl_worlds::{Purpose, Stream};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How long an agent that nobody talks to waits before it asks (again) to be let in.
+const ASK_AGAIN: Duration = Duration::from_millis(100);
+/// After this silence an agent suspects that the world has started anew.
+const SILENCE: Duration = Duration::from_millis(1000);
+
+/// A message to be sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Letter {
+    /// For whom.
+    pub to: Member,
+    /// The message.
+    pub bytes: Vec<u8>,
+}
+
+/// What an agent does that has neighbours and hears none of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Fallback {
+    /// It decides on its own observation: what the network says about an agent without neighbours.
+    #[default]
+    Alone,
+    /// A traffic light that changes every so many steps.
+    FixedCycle(u32),
+}
+
+/// One agent of a fleet.
+#[derive(Debug)]
+pub struct Agent {
+    me: Member,
+    policy: Arc<Policy>,
+    seal: Seal,
+    fingerprint: u64,
+    fallback: Fallback,
+    /// In simulations: dies in this step of every episode.
+    crash: Option<u32>,
+    nonce: RunId,
+    run: Option<(RunId, Welcome)>,
+    phase: Phase,
+    /// The last step of this run that it saw.
+    place: Option<Place>,
+    neighbours: Vec<(Member, [f32; 2])>,
+    inbox: Inbox,
+    own: Vec<f32>,
+    report: Action,
+    heard: u32,
+    drops: Drops,
+    abandoned: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Phase {
+    /// Waits for an observation; asks to be let in at this time.
+    Waiting { ask: Duration },
+    /// In round `l` since `began`.
+    Round { l: u8, began: Duration },
+    /// Dead until the next episode.
+    Dead { episode: u32 },
+    /// The run is over.
+    Over,
+}
+
+/// Working memory, shared by all agents of a thread.
+#[derive(Debug, Default)]
+pub struct Workspace {
+    scratch: Scratch,
+    edges: Vec<f32>,
+    received: Vec<f32>,
+    mixed: Vec<f32>,
+}
+
+impl Agent {
+    /// An agent that has not joined yet.
+    ///
+    /// # Errors
+    /// If the network decides for the whole team at once, or the system gives no random numbers.
+    pub fn new(index: usize, policy: Arc<Policy>, fingerprint: u64, seal: Seal) -> Result<Agent> {
+        if policy.config().kind.is_central() {
+            return Err(Error::Mismatch(format!(
+                "a {} network decides for the whole team at once; a fleet needs a distributed one",
+                policy.config().kind
+            )));
+        }
+        Ok(Agent {
+            me: Member::agent(index),
+            policy,
+            seal,
+            fingerprint,
+            fallback: Fallback::default(),
+            crash: None,
+            nonce: random()?,
+            run: None,
+            phase: Phase::Waiting { ask: Duration::ZERO },
+            place: None,
+            neighbours: vec![],
+            inbox: Inbox::default(),
+            own: vec![],
+            report: Action::default(),
+            heard: 0,
+            drops: Drops::default(),
+            abandoned: 0,
+        })
+    }
+
+    /// What it does when it is cut off.
+    pub fn with_fallback(mut self, fallback: Fallback) -> Agent {
+        self.fallback = fallback;
+        self
+    }
+
+    /// Lets it die in this step of every episode and come back with the next one, for simulations.
+    pub fn with_crash(mut self, step: Option<u32>) -> Agent {
+        self.crash = step;
+        self
+    }
+
+    /// Who it is.
+    pub fn member(&self) -> Member {
+        self.me
+    }
+
+    /// Whether the world has let it in.
+    pub fn joined(&self) -> bool {
+        self.run.is_some()
+    }
+
+    /// Whether it is up, as far as a simulation knows.
+    pub fn alive(&self) -> bool {
+        !matches!(self.phase, Phase::Dead { .. })
+    }
+
+    /// Whether the run is over.
+    pub fn over(&self) -> bool {
+        self.phase == Phase::Over
+    }
+
+    /// What it has dropped.
+    pub fn drops(&self) -> &Drops {
+        &self.drops
+    }
+
+    /// Steps that it gave up because the world had gone on.
+    pub fn abandoned(&self) -> u64 {
+        self.abandoned
+    }
+
+    /// The last step that it saw.
+    pub fn place(&self) -> Option<Place> {
+        self.place
+    }
+
+    /// When it wants to be polled even if nothing arrives.
+    pub fn deadline(&self) -> Option<Duration> {
+        match self.phase {
+            Phase::Waiting { ask } => Some(ask),
+            Phase::Round { began, .. } => Some(began.saturating_add(self.patience())),
+            Phase::Dead { .. } | Phase::Over => None,
+        }
+    }
+
+    fn patience(&self) -> Duration {
+        self.run.map_or(ASK_AGAIN, |(_, welcome)| welcome.deadline)
+    }
+
+    /// Takes a message, whatever it is. Nothing is believed before its signature was checked.
+    ///
+    /// # Errors
+    /// If the network refuses its own numbers.
+    pub fn receive(
+        &mut self,
+        bytes: &[u8],
+        now: Duration,
+        work: &mut Workspace,
+        out: &mut Vec<Letter>,
+    ) -> Result<()> {
+        match self.check(bytes) {
+            Ok((header, payload)) => match header.kind {
+                Kind::Welcome => self.welcome(&header, payload, now),
+                Kind::Observation => return self.observe(&header, payload, now, work, out),
+                Kind::Features => self.keep(&header, payload),
+                _ => self.phase = Phase::Over,
+            },
+            Err(reason) => self.drops.count(reason),
+        }
+        Ok(())
+    }
+
+    /// The checks that cost nothing, then the signature.
+    fn check<'a>(&mut self, bytes: &'a [u8]) -> std::result::Result<(Header, &'a [u8]), Reason> {
+        let (header, payload) = Header::read(bytes, self.seal.overhead())?;
+        if header.receiver != self.me {
+            return Err(Reason::Misaddressed);
+        }
+        let from_world = header.sender == Member::WORLD;
+        match header.kind {
+            Kind::Welcome if from_world => {
+                let fits = |welcome: Welcome| welcome.nonce == self.nonce;
+                if !Welcome::read(payload).is_ok_and(fits) {
+                    return Err(Reason::OtherRun);
+                }
+            }
+            Kind::Observation | Kind::End if from_world => {
+                if self.run.is_none_or(|(run, _)| run != header.run) {
+                    return Err(Reason::OtherRun);
+                }
+                if header.kind == Kind::Observation {
+                    self.check_news(header.place)?;
+                }
+            }
+            Kind::Features => self.check_features(&header)?,
+            _ => return Err(Reason::Stranger),
+        }
+        if !self.seal.holds(header.sender, bytes) {
+            return Err(Reason::Forged);
+        }
+        Ok((header, payload))
+    }
+
+    /// An observation must be of a later step than all before.
+    fn check_news(&self, place: Place) -> std::result::Result<(), Reason> {
+        match self.place {
+            Some(last) if place == last => Err(Reason::Duplicate),
+            Some(last) if place < last => Err(Reason::Late),
+            _ => Ok(()),
+        }
+    }
+
+    /// Features must be of this run, this step or the next, a round that is not over, a neighbour, and new.
+    fn check_features(&self, header: &Header) -> std::result::Result<(), Reason> {
+        let Some((run, welcome)) = self.run else { return Err(Reason::OtherRun) };
+        if run != header.run {
+            return Err(Reason::OtherRun);
+        }
+        let known = header.sender.index().is_some_and(|index| index < welcome.agents as usize);
+        if !known || header.sender == self.me {
+            return Err(Reason::Stranger);
+        }
+        if usize::from(header.round) >= self.policy.rounds() {
+            return Err(Reason::Malformed);
+        }
+        let Some(place) = self.place else { return Err(Reason::Early) };
+        if header.place < place {
+            return Err(Reason::Late);
+        }
+        if header.place == place {
+            // Of the next step the neighbours are not known yet: see `Inbox::advance`.
+            if self.neighbours.binary_search_by_key(&header.sender, |n| n.0).is_err() {
+                return Err(Reason::Stranger);
+            }
+        } else if !header.place.follows(place) {
+            return Err(Reason::Early);
+        }
+        if self.inbox.has(header.place, header.round, header.sender) {
+            return Err(Reason::Duplicate);
+        }
+        let over = match self.phase {
+            Phase::Round { l, .. } => header.round < l,
+            _ => true,
+        };
+        if header.place == place && over { Err(Reason::Late) } else { Ok(()) }
+    }
+
+    fn welcome(&mut self, header: &Header, payload: &[u8], now: Duration) {
+        let Ok(welcome) = Welcome::read(payload) else { return self.drops.count(Reason::Malformed) };
+        if self.run.is_some_and(|(run, _)| run == header.run) {
+            return;
+        }
+        self.run = Some((header.run, welcome));
+        self.place = None;
+        self.inbox.clear();
+        self.phase = Phase::Waiting { ask: now.saturating_add(SILENCE) };
+    }
+
+    fn keep(&mut self, header: &Header, payload: &[u8]) {
+        let width = self.policy.message_len(header.round.into());
+        match read_features(payload, width) {
+            Ok(features) => self.inbox.put(header.place, header.round, header.sender, features),
+            Err(reason) => self.drops.count(reason),
+        }
+    }
+
+    fn observe(
+        &mut self,
+        header: &Header,
+        payload: &[u8],
+        now: Duration,
+        work: &mut Workspace,
+        out: &mut Vec<Letter>,
+    ) -> Result<()> {
+        if let Phase::Dead { episode } = self.phase {
+            if header.place.episode == episode {
+                return Ok(());
+            }
+            return self.rise(now);
+        }
+        if self.crash.is_some_and(|step| header.place.step >= step) {
+            self.phase = Phase::Dead { episode: header.place.episode };
+            return Ok(());
+        }
+        let pixels = self.policy.config().setting.picture.iter().product();
+        let seen = match Observation::read(payload, pixels) {
+            Ok(seen) => seen,
+            Err(reason) => {
+                self.drops.count(reason);
+                return Ok(());
+            }
+        };
+        if matches!(self.phase, Phase::Round { .. }) {
+            self.abandoned += 1;
+        }
+        self.place = Some(header.place);
+        self.neighbours = seen.neighbours;
+        let (neighbours, drops) = (&self.neighbours, &mut self.drops);
+        let known = |member| neighbours.binary_search_by_key(&member, |n| n.0).is_ok();
+        self.inbox.advance(header.place, known, |reason| drops.count(reason));
+        self.report = Action::default();
+        self.heard = 0;
+        self.policy.encode(&seen.picture, &mut work.scratch, &mut self.own)?;
+        if self.policy.rounds() == 0 {
+            return self.decide(now, out);
+        }
+        self.speak(0, now, out);
+        Ok(())
+    }
+
+    /// Starts again after a simulated crash: it remembers nothing.
+    fn rise(&mut self, now: Duration) -> Result<()> {
+        let (policy, seal) = (self.policy.clone(), self.seal.clone());
+        let index = self.me.index().unwrap_or_default();
+        let fresh = Agent::new(index, policy, self.fingerprint, seal)?;
+        *self = fresh.with_fallback(self.fallback).with_crash(self.crash);
+        self.phase = Phase::Waiting { ask: now };
+        Ok(())
+    }
+
+    /// Sends its features to every neighbour and starts to wait for theirs.
+    fn speak(&mut self, l: u8, now: Duration, out: &mut Vec<Letter>) {
+        let (Some((run, _)), Some(place)) = (self.run, self.place) else { return };
+        let payload = write_features(&self.own);
+        for &(receiver, _) in &self.neighbours {
+            let header = Header { kind: Kind::Features, run, place, round: l, sender: self.me, receiver };
+            let bytes = self.seal.seal(header.message(&payload));
+            self.report.sent = self.report.sent.saturating_add(bytes.len() as u32);
+            out.push(Letter { to: receiver, bytes });
+        }
+        self.phase = Phase::Round { l, began: now };
+    }
+
+    /// Goes on if it can: when all neighbours that are up have spoken, or the deadline is over.
+    ///
+    /// # Errors
+    /// If the network refuses its own numbers.
+    pub fn poll(
+        &mut self,
+        now: Duration,
+        alive: &dyn Fn(Member) -> bool,
+        work: &mut Workspace,
+        out: &mut Vec<Letter>,
+    ) -> Result<()> {
+        loop {
+            match self.phase {
+                Phase::Waiting { ask } if now >= ask => {
+                    self.ask(now, out);
+                    return Ok(());
+                }
+                Phase::Round { l, began } => {
+                    let Some(place) = self.place else { return Ok(()) };
+                    let silent = |&(member, _): &(Member, [f32; 2])| {
+                        !self.inbox.has(place, l, member) && alive(member)
+                    };
+                    let late = now >= began.saturating_add(self.patience());
+                    if !late && self.neighbours.iter().any(silent) {
+                        return Ok(());
+                    }
+                    self.mix(place, l, now.saturating_sub(began), work)?;
+                    match usize::from(l) + 1 < self.policy.rounds() {
+                        true => self.speak(l + 1, now, out),
+                        false => self.decide(now, out)?,
+                    }
+                }
+                _ => return Ok(()),
+            }
+        }
+    }
+
+    fn ask(&mut self, now: Duration, out: &mut Vec<Letter>) {
+        let join = Join { nonce: self.nonce, fingerprint: self.fingerprint };
+        let header = Header {
+            kind: Kind::Join,
+            run: [0; 16],
+            place: Place::default(),
+            round: 0,
+            sender: self.me,
+            receiver: Member::WORLD,
+        };
+        let bytes = self.seal.seal(header.message(&join.write()));
+        out.push(Letter { to: Member::WORLD, bytes });
+        self.phase = Phase::Waiting { ask: now.saturating_add(ASK_AGAIN) };
+    }
+
+    /// f' = relu(W [f, mean of what was heard] + b), senders in their order.
+    fn mix(&mut self, place: Place, l: u8, took: Duration, work: &mut Workspace) -> Result<()> {
+        work.edges.clear();
+        work.received.clear();
+        let mut heard = 0;
+        for &(member, vector) in &self.neighbours {
+            if let Some(features) = self.inbox.get(place, l, member) {
+                work.edges.extend_from_slice(&vector);
+                work.received.extend_from_slice(features);
+                heard += 1;
+            }
+        }
+        let expected = self.neighbours.len() as u32;
+        self.heard += heard;
+        self.report.expected += expected;
+        self.report.missed += expected - heard;
+        self.report.rounds.push(u32::try_from(took.as_micros()).unwrap_or(u32::MAX));
+        let (edges, received) = (&work.edges, &work.received);
+        self.policy.round(l.into(), &self.own, edges, received, &mut work.scratch, &mut work.mixed)?;
+        std::mem::swap(&mut self.own, &mut work.mixed);
+        Ok(())
+    }
+
+    fn decide(&mut self, now: Duration, out: &mut Vec<Letter>) -> Result<()> {
+        let (Some((run, welcome)), Some(place)) = (self.run, self.place) else { return Ok(()) };
+        let decision = self.policy.decide(&self.own)?;
+        self.report.cut_off = self.heard == 0 && self.report.expected > 0;
+        let action = self.choose(&decision, &welcome, place);
+        self.report.action = u16::try_from(action).unwrap_or(u16::MAX);
+        self.report.log_probabilities = decision.log_probabilities;
+        self.report.drops = self.drops;
+        let (sender, receiver) = (self.me, Member::WORLD);
+        let header = Header { kind: Kind::Action, run, place, round: 0, sender, receiver };
+        let bytes = self.seal.seal(header.message(&self.report.write()));
+        out.push(Letter { to: Member::WORLD, bytes });
+        self.phase = Phase::Waiting { ask: now.saturating_add(SILENCE) };
+        Ok(())
+    }
+
+    /// All agents share one stream per episode, as in `play`: agent i of n takes word t n + i in step t.
+    fn choose(&self, decision: &Decision, welcome: &Welcome, place: Place) -> usize {
+        if let (true, Fallback::FixedCycle(period)) = (self.report.cut_off, self.fallback) {
+            let phase = (place.step / period.max(1)) as usize % 2;
+            return phase.min(decision.log_probabilities.len().saturating_sub(1));
+        }
+        let row = &decision.log_probabilities;
+        if welcome.greedy {
+            return likeliest(row);
+        }
+        let mut stream = Stream::new(welcome.seed, Purpose::EvaluationAction, place.episode.into());
+        let turn = u128::from(place.step) * u128::from(welcome.agents) + u128::from(self.me.code());
+        stream.seek(turn);
+        sample(row.len(), |a| row[a], &mut stream)
+    }
+}

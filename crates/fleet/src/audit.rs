@@ -1,0 +1,256 @@
+//! Was a recorded run local, and did its agents decide as the whole network would?
+//!
+//! The record says which messages were sent and received, who was whose neighbour in every step, and what every agent
+//! decided. The world is played again with the recorded actions, and the batched network looks at every state.
+
+use crate::error::{Error, Result};
+use crate::member::Member;
+use crate::message::Place;
+use equimarl_learn::{Seen, batch_of, likeliest, sample};
+use equimarl_nn::{Policy, Sharing};
+use equimarl_worlds::{End, Purpose, Stream, Symmetric};
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+
+/// Everything that the files of a record say.
+#[derive(Clone, Debug, Default)]
+pub struct Record {
+    /// What the run was.
+    pub about: Value,
+    steps: BTreeMap<Place, Step>,
+    messages: Vec<Sighting>,
+    /// Lines that are half written: a process was killed.
+    pub torn: u64,
+}
+
+#[derive(Clone, Debug)]
+struct Step {
+    edges: BTreeSet<(u64, u64)>,
+    actions: Vec<usize>,
+    /// Per agent: log-probabilities and missed messages, if it answered.
+    said: Vec<Option<(Vec<f32>, u64)>>,
+}
+
+/// A message that somebody saw.
+#[derive(Clone, Debug)]
+struct Sighting {
+    sent: bool,
+    from: Member,
+    to: Member,
+    features: bool,
+    place: Place,
+}
+
+/// What an audit found.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Findings {
+    /// Messages between agents that were sent.
+    pub sent: u64,
+    /// Messages between agents that arrived.
+    pub received: u64,
+    /// Those of either that did not go along an edge of their step.
+    pub off_edge: u64,
+    /// The first of them.
+    pub first: Option<String>,
+    /// Messages of steps that the world never took: the last one of a run that was stopped.
+    pub unknown_steps: u64,
+    /// Steps in all.
+    pub steps: u64,
+    /// Steps in which everybody heard everybody it should; only those can equal the whole network.
+    pub compared: u64,
+    /// The largest difference of an action's probability.
+    pub difference: f64,
+    /// Actions that the whole network would not have drawn from the same stream.
+    pub other_actions: u64,
+    /// Whether the recorded actions lead where the record says: neighbours of every step are as recorded.
+    pub replayed: bool,
+}
+
+impl Findings {
+    /// Whether the run was local, and decided as the whole network does.
+    pub fn holds(&self, tolerance: f64) -> bool {
+        self.off_edge == 0 && self.replayed && self.difference <= tolerance && self.other_actions == 0
+    }
+}
+
+impl Record {
+    /// Reads all `.jsonl` files of a folder.
+    ///
+    /// # Errors
+    /// If there are none, or they are no record.
+    pub fn load(folder: &Path) -> Result<Record> {
+        let bad = |why: String| Error::BadRecord(format!("{}: {why}", folder.display()));
+        let mut files = vec![];
+        for entry in folder.read_dir().map_err(|why| Error::file(folder, why))? {
+            let path = entry.map_err(|why| Error::file(folder, why))?.path();
+            if path.extension().is_some_and(|e| e == "jsonl") {
+                files.push(path);
+            }
+        }
+        files.sort();
+        let mut record = Record::default();
+        for path in &files {
+            let file = File::open(path).map_err(|why| Error::file(path, why))?;
+            for line in BufReader::new(file).lines() {
+                let line = line.map_err(|why| Error::file(path, why))?;
+                match serde_json::from_str::<Value>(&line).ok().and_then(|v| record.take(&v)) {
+                    Some(()) => {}
+                    None => record.torn += 1,
+                }
+            }
+        }
+        if record.about.is_null() || record.steps.is_empty() {
+            return Err(bad("no record of a run; `fleet run --record` makes one".into()));
+        }
+        Ok(record)
+    }
+
+    fn take(&mut self, line: &Value) -> Option<()> {
+        let number = |key: &str| line[key].as_u64();
+        let place = || {
+            let small = |key| u32::try_from(number(key)?).ok();
+            Some(Place { episode: small("episode")?, step: small("step")? })
+        };
+        match line["what"].as_str()? {
+            "run" => self.about = line["about"].clone(),
+            "step" => {
+                let pair = |e: &Value| Some((e[0].as_u64()?, e[1].as_u64()?));
+                let floats = |p: &Value| -> Option<Vec<f32>> {
+                    // JSON has no infinity: an impossible action is null.
+                    let one = |x: &Value| x.as_f64().map_or(f32::NEG_INFINITY, |x| x as f32);
+                    Some(p.as_array()?.iter().map(one).collect())
+                };
+                let said = |a: &Value| match a.is_null() {
+                    true => Some(None),
+                    false => Some(Some((floats(&a["p"])?, a["missed"].as_u64()?))),
+                };
+                let step = Step {
+                    edges: line["edges"].as_array()?.iter().map(pair).collect::<Option<_>>()?,
+                    actions: line["actions"]
+                        .as_array()?
+                        .iter()
+                        .map(|a| Some(a.as_u64()? as usize))
+                        .collect::<Option<_>>()?,
+                    said: line["said"].as_array()?.iter().map(said).collect::<Option<_>>()?,
+                };
+                self.steps.insert(place()?, step);
+            }
+            what @ ("sent" | "received") => {
+                // What cannot be read as a message has no sender; it was dropped and counted.
+                let (Some(from), Some(to)) = (line["from"].as_str(), line["to"].as_str()) else {
+                    return Some(());
+                };
+                self.messages.push(Sighting {
+                    sent: what == "sent",
+                    from: from.parse().ok()?,
+                    to: to.parse().ok()?,
+                    features: line["kind"] == "features",
+                    place: place()?,
+                });
+            }
+            _ => return None,
+        }
+        Some(())
+    }
+
+    /// Checks the record against the world and the whole network. The world's own numbers come from the record's `seed`
+    /// and `greedy`.
+    ///
+    /// # Errors
+    /// If the network does not fit the world.
+    pub fn audit<W: Symmetric>(&self, policy: &Policy, sharing: &Sharing, world: &W) -> Result<Findings> {
+        let mut found = Findings { steps: self.steps.len() as u64, replayed: true, ..Findings::default() };
+        self.look_at_messages(&mut found);
+        self.play_again(policy, sharing, world, &mut found)?;
+        Ok(found)
+    }
+
+    fn look_at_messages(&self, found: &mut Findings) {
+        for message in &self.messages {
+            let (Some(from), Some(to)) = (message.from.index(), message.to.index()) else { continue };
+            match message.sent {
+                true => found.sent += 1,
+                false => found.received += 1,
+            }
+            let along = match self.steps.get(&message.place) {
+                Some(step) => step.edges.contains(&(to as u64, from as u64)),
+                None => {
+                    found.unknown_steps += 1;
+                    continue;
+                }
+            };
+            if !along || !message.features {
+                found.off_edge += 1;
+                let Place { episode, step } = message.place;
+                found.first.get_or_insert(format!(
+                    "{} to {} in episode {episode}, step {step}",
+                    message.from, message.to
+                ));
+            }
+        }
+    }
+
+    fn play_again<W: Symmetric>(
+        &self,
+        policy: &Policy,
+        sharing: &Sharing,
+        world: &W,
+        found: &mut Findings,
+    ) -> Result<()> {
+        let seed = self.about["seed"].as_u64().unwrap_or(0);
+        let greedy = self.about["greedy"].as_bool().unwrap_or(false);
+        let mut world = world.clone();
+        let (mut chance, mut choice, mut expected) = (Stream::new(0, Purpose::Audit, 0), None, None);
+        for (&place, step) in &self.steps {
+            if place.step == 0 {
+                chance = Stream::new(seed, Purpose::Evaluation, place.episode.into());
+                choice = Some(Stream::new(seed, Purpose::EvaluationAction, place.episode.into()));
+                world.reset(&mut chance);
+            }
+            let seen = Seen::of(&world, false);
+            let edges: BTreeSet<(u64, u64)> =
+                seen.edges.iter().map(|&(i, j, _)| (i.into(), j.into())).collect();
+            let fits = step.actions.len() == world.agents()
+                && step.actions.iter().all(|&a| a < world.actions())
+                && step.said.len() == world.agents();
+            if edges != step.edges || !fits || (place.step > 0 && expected != Some(place)) {
+                found.replayed = false;
+                return Ok(());
+            }
+            let said = policy.forward(&batch_of(&world, [&seen], policy.config(), sharing)?)?;
+            let rows: Vec<&[f32]> = said.log_probabilities.chunks(policy.actions()).collect();
+            if let Some(stream) = &mut choice {
+                compare(step, &rows, greedy, stream, found);
+            }
+            let draw = world.draw(&mut chance);
+            let outcome = world.step(&step.actions, &draw);
+            expected = (outcome.end == End::Running).then_some(Place { step: place.step + 1, ..place });
+        }
+        Ok(())
+    }
+}
+
+fn compare(step: &Step, rows: &[&[f32]], greedy: bool, stream: &mut Stream, found: &mut Findings) {
+    // Drawn in any case: the stream goes on whether or not this step can be compared.
+    let drawn: Vec<usize> = rows
+        .iter()
+        .map(|row| if greedy { likeliest(row) } else { sample(row.len(), |a| row[a], stream) })
+        .collect();
+    let whole = step.said.iter().all(|said| said.as_ref().is_some_and(|(_, missed)| *missed == 0));
+    if !whole {
+        return;
+    }
+    found.compared += 1;
+    for ((said, row), (drawn, taken)) in step.said.iter().zip(rows).zip(drawn.iter().zip(&step.actions)) {
+        let Some((said, _)) = said else { continue };
+        for (a, b) in said.iter().zip(*row) {
+            let difference = f64::from((a.exp() - b.exp()).abs());
+            found.difference =
+                found.difference.max(if difference.is_nan() { f64::INFINITY } else { difference });
+        }
+        found.other_actions += u64::from(drawn != taken);
+    }
+}

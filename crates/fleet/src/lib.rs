@@ -1,0 +1,72 @@
+//! A trained team as a fleet: one process per agent, messages between neighbours only.
+//!
+//! - [`Agent`]: what runs on a device. It holds the model, gets its own observation and its neighbours' relative positions,
+//!   exchanges features with them in rounds, and acts. It never sees another agent's observation or the state of the world.
+//! - [`Host`]: the world that agents live in, their sensors and actuators.
+//! - [`Transport`]: how messages travel: inside a process, or between machines (feature `zenoh`).
+//! - [`pool`]: a whole fleet in one process with simulated time, for studies and for thousands of agents;
+//!   [`node`]: one member in its own process, against the clock.
+//! - [`Faults`]: lost, late and cut-off messages on purpose. [`Seal`]: signatures.
+//!
+//! ```
+//! use equimarl_fleet::{Agent, Faults, Habits, Host, Plan, Seal, pool};
+//! use equimarl_nn::{Kind, Network, NetworkConfig, Policy, Setting};
+//! use equimarl_worlds::{Wildlife, wildlife::Captures};
+//! use std::sync::Arc;
+//!
+//! let group = "C4".parse()?;
+//! let config = NetworkConfig::paper(Setting::wildlife(3, 7, &group)?, Kind::Equivariant, &group);
+//! let network = Network::init(&config, &mut || 0.1, &burn::tensor::Device::flex())?;
+//! let policy = Arc::new(Policy::new(&network.dense())?);
+//!
+//! let agents: Result<Vec<Agent>, _> = (0..3).map(|i| Agent::new(i, policy.clone(), 0, Seal::Open)).collect();
+//! let plan = Plan { episodes: 2, ..Plan::default() };
+//! let world = Wildlife::new(3, 7)?;
+//! let mut host = Host::new(world, Captures::default(), Habits::any(), plan, (&policy, 0), Seal::Open)?;
+//! pool::run(&mut host, agents?, &Faults::default(), None, 1, &mut |_, _| Ok(true))?;
+//! assert_eq!(host.episodes().len(), 2);
+//! assert_eq!(host.report().missed, 0);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod agent;
+pub mod audit;
+#[cfg(feature = "zenoh")]
+mod certificates;
+mod config;
+mod error;
+mod faults;
+mod habits;
+mod host;
+mod inbox;
+mod member;
+mod message;
+pub mod node;
+mod payload;
+mod pixels;
+pub mod pool;
+pub mod record;
+mod report;
+pub mod seal;
+mod tally;
+mod transport;
+
+pub use agent::{Agent, Fallback, Letter, Workspace};
+#[cfg(feature = "zenoh")]
+pub use certificates::{Founding, found};
+pub use config::{Fleet, FleetConfig, MemberConfig, RunConfig, split_address};
+pub use error::{Error, Result};
+pub use faults::{Delayed, Fate, Faults};
+pub use habits::Habits;
+pub use host::{Brain, Host, Moment, Plan};
+pub use inbox::Inbox;
+pub use member::Member;
+pub use message::{HEADER, Header, Kind, MAX_PAYLOAD, Place, RunId, VERSION};
+pub use payload::{Action, Join, MAX_NEIGHBOURS, Observation, Welcome};
+pub use record::Tap;
+pub use report::Report;
+pub use seal::{Ring, Seal};
+pub use tally::{Drops, Reason};
+#[cfg(feature = "zenoh")]
+pub use transport::Zenoh;
+pub use transport::{Endpoint, Transport, in_process};

@@ -1,0 +1,256 @@
+//! Messages on the wire: a fixed header, a payload of bounded length, a signature.
+//!
+//! ```text
+//! "EQ"  version  kind  run id  episode  step  round  sender  receiver  length  payload  signature
+//!  2       1      1      16       4      4      1      4        4        4     length    64 or 0
+//! ```
+//!
+//! All numbers are little-endian. The signature is over a domain tag and every byte before it; [`crate::Seal`] adds and
+//! checks it. Reading never trusts a length: a message has exactly the bytes that its header says, or it is none.
+
+use crate::member::Member;
+use crate::tally::Reason;
+
+/// The version that this software speaks.
+pub const VERSION: u8 = 1;
+/// Bytes of a header.
+pub const HEADER: usize = 41;
+/// No payload is longer: enough for a picture of 16,384 pixels that no palette compresses.
+pub const MAX_PAYLOAD: usize = 80 * 1024;
+
+/// What a message is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum Kind {
+    /// An agent asks the world to be let in.
+    Join = 1,
+    /// The world lets it in.
+    Welcome = 2,
+    /// What an agent sees in a step, and its neighbours.
+    Observation = 3,
+    /// What an agent tells a neighbour in a round.
+    Features = 4,
+    /// What an agent does in a step.
+    Action = 5,
+    /// The run is over.
+    End = 6,
+}
+
+impl Kind {
+    fn from_code(code: u8) -> Option<Kind> {
+        use Kind::*;
+        [Join, Welcome, Observation, Features, Action, End].into_iter().find(|&k| k as u8 == code)
+    }
+
+    /// The name in records.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Join => "join",
+            Kind::Welcome => "welcome",
+            Kind::Observation => "observation",
+            Kind::Features => "features",
+            Kind::Action => "action",
+            Kind::End => "end",
+        }
+    }
+}
+
+/// When: an episode and a step of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Place {
+    /// The episode.
+    pub episode: u32,
+    /// The step.
+    pub step: u32,
+}
+
+impl Place {
+    /// Whether this is the step after `now`: the next one, or the start of the next episode.
+    pub fn follows(self, now: Place) -> bool {
+        let next_step = Place { step: now.step.saturating_add(1), ..now };
+        let next_episode = Place { episode: now.episode.saturating_add(1), step: 0 };
+        self > now && (self == next_step || self == next_episode)
+    }
+}
+
+/// A run's random name: what was signed for one run is worth nothing in another.
+pub type RunId = [u8; 16];
+
+/// The head of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Header {
+    /// What it is.
+    pub kind: Kind,
+    /// The run; zeros in a request to join.
+    pub run: RunId,
+    /// When.
+    pub place: Place,
+    /// The round; 0 except in features.
+    pub round: u8,
+    /// From whom.
+    pub sender: Member,
+    /// For whom.
+    pub receiver: Member,
+}
+
+impl Header {
+    /// The bytes of an unsigned message.
+    pub fn message(&self, payload: &[u8]) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(HEADER + payload.len() + crate::seal::SIGNATURE);
+        bytes.extend_from_slice(b"EQ");
+        bytes.extend_from_slice(&[VERSION, self.kind as u8]);
+        bytes.extend_from_slice(&self.run);
+        bytes.extend_from_slice(&self.place.episode.to_le_bytes());
+        bytes.extend_from_slice(&self.place.step.to_le_bytes());
+        bytes.push(self.round);
+        bytes.extend_from_slice(&self.sender.code().to_le_bytes());
+        bytes.extend_from_slice(&self.receiver.code().to_le_bytes());
+        bytes.extend_from_slice(&(payload.len() as u32).to_le_bytes());
+        bytes.extend_from_slice(payload);
+        bytes
+    }
+
+    /// The header and payload of a message that ends with a signature of this length.
+    pub fn read(bytes: &[u8], signature: usize) -> Result<(Header, &[u8]), Reason> {
+        let mut reader = Reader::new(bytes);
+        let header = Header::take(&mut reader)?;
+        let length = reader.u32()? as usize;
+        if length > MAX_PAYLOAD {
+            return Err(Reason::Malformed);
+        }
+        let payload = reader.bytes(length)?;
+        reader.bytes(signature)?;
+        reader.end()?;
+        Ok((header, payload))
+    }
+
+    fn take(reader: &mut Reader<'_>) -> Result<Header, Reason> {
+        if reader.array()? != *b"EQ" || reader.u8()? != VERSION {
+            return Err(Reason::Malformed);
+        }
+        Ok(Header {
+            kind: Kind::from_code(reader.u8()?).ok_or(Reason::Malformed)?,
+            run: reader.array()?,
+            place: Place { episode: reader.u32()?, step: reader.u32()? },
+            round: reader.u8()?,
+            sender: Member::from_code(reader.u32()?),
+            receiver: Member::from_code(reader.u32()?),
+        })
+    }
+
+    /// The header alone, of a message that we made ourselves.
+    pub fn peek(bytes: &[u8]) -> Option<Header> {
+        Header::take(&mut Reader::new(bytes)).ok()
+    }
+}
+
+/// Takes numbers from bytes, or says that they are not there.
+pub(crate) struct Reader<'a> {
+    left: &'a [u8],
+}
+
+impl<'a> Reader<'a> {
+    pub fn new(bytes: &'a [u8]) -> Reader<'a> {
+        Reader { left: bytes }
+    }
+
+    pub fn bytes(&mut self, count: usize) -> Result<&'a [u8], Reason> {
+        let (taken, left) = self.left.split_at_checked(count).ok_or(Reason::Malformed)?;
+        self.left = left;
+        Ok(taken)
+    }
+
+    pub fn array<const N: usize>(&mut self) -> Result<[u8; N], Reason> {
+        self.bytes(N)?.try_into().map_err(|_| Reason::Malformed)
+    }
+
+    pub fn u8(&mut self) -> Result<u8, Reason> {
+        Ok(u8::from_le_bytes(self.array()?))
+    }
+
+    pub fn u16(&mut self) -> Result<u16, Reason> {
+        Ok(u16::from_le_bytes(self.array()?))
+    }
+
+    pub fn u32(&mut self) -> Result<u32, Reason> {
+        Ok(u32::from_le_bytes(self.array()?))
+    }
+
+    pub fn u64(&mut self) -> Result<u64, Reason> {
+        Ok(u64::from_le_bytes(self.array()?))
+    }
+
+    /// A finite number. One that is not would spoil every sum that it enters.
+    pub fn f32(&mut self) -> Result<f32, Reason> {
+        let number = f32::from_le_bytes(self.array()?);
+        if number.is_finite() { Ok(number) } else { Err(Reason::Malformed) }
+    }
+
+    pub fn f32s(&mut self, count: usize) -> Result<Vec<f32>, Reason> {
+        if self.left.len() / 4 < count {
+            return Err(Reason::Malformed);
+        }
+        (0..count).map(|_| self.f32()).collect()
+    }
+
+    pub fn end(&self) -> Result<(), Reason> {
+        if self.left.is_empty() { Ok(()) } else { Err(Reason::Malformed) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn header() -> Header {
+        Header {
+            kind: Kind::Features,
+            run: [7; 16],
+            place: Place { episode: 3, step: 9 },
+            round: 1,
+            sender: Member::agent(4),
+            receiver: Member::agent(5),
+        }
+    }
+
+    #[test]
+    fn a_message_is_read_back_and_not_a_byte_more_or_less() {
+        let bytes = header().message(&[1, 2, 3]);
+        assert_eq!(bytes.len(), HEADER + 3);
+        assert_eq!(Header::read(&bytes, 0), Ok((header(), &[1, 2, 3][..])));
+        for length in 0..bytes.len() {
+            assert_eq!(Header::read(&bytes[..length], 0), Err(Reason::Malformed));
+        }
+        let longer = [&bytes[..], &[0]].concat();
+        assert_eq!(Header::read(&longer, 0), Err(Reason::Malformed));
+    }
+
+    #[test]
+    fn other_versions_kinds_and_lengths_are_refused() {
+        let good = header().message(&[]);
+        for (at, value) in [(0, b'e'), (2, VERSION + 1), (3, 0), (3, 7), (38, 1), (40, 0xff)] {
+            let mut bytes = good.clone();
+            bytes[at] = value;
+            assert_eq!(Header::read(&bytes, 0), Err(Reason::Malformed), "byte {at}");
+        }
+    }
+
+    #[test]
+    fn the_next_step_may_be_the_next_episode() {
+        let at = |episode, step| Place { episode, step };
+        assert!(at(1, 5).follows(at(1, 4)) && at(2, 0).follows(at(1, 4)));
+        for wrong in [at(1, 4), at(1, 6), at(2, 1), at(3, 0), at(1, 3), at(0, 0)] {
+            assert!(!wrong.follows(at(1, 4)), "{wrong:?}");
+        }
+        let last = at(u32::MAX, u32::MAX);
+        assert!(!last.follows(last));
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_read_without_harm(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+            let _ = Header::read(&bytes, 64);
+        }
+    }
+}

@@ -1,0 +1,256 @@
+//! What stands in the messages.
+
+use crate::member::Member;
+use crate::message::{MAX_PAYLOAD, Reader, RunId};
+use crate::pixels;
+use crate::tally::{Drops, Reason};
+use std::time::Duration;
+
+/// No agent has more neighbours.
+pub const MAX_NEIGHBOURS: usize = 1024;
+
+/// An agent asks to be let in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Join {
+    /// A number used once, which the answer repeats: an old answer does not fit a new question.
+    pub nonce: RunId,
+    /// Which model it runs, so that nobody plays with another one by mistake.
+    pub fingerprint: u64,
+}
+
+/// The world lets an agent in. The header carries the run's name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Welcome {
+    /// The agent's number.
+    pub nonce: RunId,
+    /// The seed of the streams from which actions are drawn.
+    pub seed: u64,
+    /// How many agents there are: they share a stream of random numbers, each its own part.
+    pub agents: u32,
+    /// Whether agents take their likeliest action.
+    pub greedy: bool,
+    /// How long an agent waits for its neighbours in a round.
+    pub deadline: Duration,
+}
+
+/// What an agent sees.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Observation {
+    /// Its picture.
+    pub picture: Vec<f32>,
+    /// Its neighbours in the order of their index, with the vector from them to it.
+    pub neighbours: Vec<(Member, [f32; 2])>,
+}
+
+/// What an agent does, and how the step went.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Action {
+    /// The action.
+    pub action: u16,
+    /// The logarithm of each action's probability.
+    pub log_probabilities: Vec<f32>,
+    /// Messages that did not come.
+    pub missed: u32,
+    /// Messages that should have come.
+    pub expected: u32,
+    /// Bytes sent to neighbours.
+    pub sent: u32,
+    /// Whether it heard nobody although it had neighbours.
+    pub cut_off: bool,
+    /// How long each round took, in microseconds.
+    pub rounds: Vec<u32>,
+    /// What it has dropped since it started.
+    pub drops: Drops,
+}
+
+impl Join {
+    pub(crate) fn write(&self) -> Vec<u8> {
+        [&self.nonce[..], &self.fingerprint.to_le_bytes()].concat()
+    }
+
+    pub(crate) fn read(payload: &[u8]) -> Result<Join, Reason> {
+        let mut reader = Reader::new(payload);
+        let join = Join { nonce: reader.array()?, fingerprint: reader.u64()? };
+        reader.end()?;
+        Ok(join)
+    }
+}
+
+impl Welcome {
+    pub(crate) fn write(&self) -> Vec<u8> {
+        let deadline = u64::try_from(self.deadline.as_micros()).unwrap_or(u64::MAX);
+        let mut bytes = self.nonce.to_vec();
+        bytes.extend_from_slice(&self.seed.to_le_bytes());
+        bytes.extend_from_slice(&self.agents.to_le_bytes());
+        bytes.push(u8::from(self.greedy));
+        bytes.extend_from_slice(&deadline.to_le_bytes());
+        bytes
+    }
+
+    pub(crate) fn read(payload: &[u8]) -> Result<Welcome, Reason> {
+        let mut reader = Reader::new(payload);
+        let welcome = Welcome {
+            nonce: reader.array()?,
+            seed: reader.u64()?,
+            agents: reader.u32()?,
+            greedy: match reader.u8()? {
+                0 => false,
+                1 => true,
+                _ => return Err(Reason::Malformed),
+            },
+            deadline: Duration::from_micros(reader.u64()?),
+        };
+        reader.end()?;
+        Ok(welcome)
+    }
+}
+
+impl Observation {
+    /// The bytes, unless there are more than a message takes.
+    pub(crate) fn write(picture: &[f32], neighbours: &[(Member, [f32; 2])]) -> Option<Vec<u8>> {
+        if neighbours.len() > MAX_NEIGHBOURS || picture.len() > pixels::MAX_PIXELS {
+            return None;
+        }
+        let mut bytes = (neighbours.len() as u16).to_le_bytes().to_vec();
+        for (member, [row, col]) in neighbours {
+            bytes.extend_from_slice(&member.code().to_le_bytes());
+            bytes.extend_from_slice(&row.to_le_bytes());
+            bytes.extend_from_slice(&col.to_le_bytes());
+        }
+        pixels::write(picture, &mut bytes);
+        (bytes.len() <= MAX_PAYLOAD).then_some(bytes)
+    }
+
+    pub(crate) fn read(payload: &[u8], pixels: usize) -> Result<Observation, Reason> {
+        let mut reader = Reader::new(payload);
+        let count = reader.u16()? as usize;
+        if count > MAX_NEIGHBOURS {
+            return Err(Reason::Malformed);
+        }
+        let mut neighbours: Vec<(Member, [f32; 2])> = Vec::with_capacity(count);
+        for _ in 0..count {
+            let member = Member::from_code(reader.u32()?);
+            if neighbours.last().is_some_and(|(before, _)| *before >= member) || member == Member::WORLD {
+                return Err(Reason::Malformed);
+            }
+            neighbours.push((member, [reader.f32()?, reader.f32()?]));
+        }
+        let picture = pixels::read(&mut reader, pixels)?;
+        reader.end()?;
+        Ok(Observation { picture, neighbours })
+    }
+}
+
+/// Writes features: nothing but the numbers.
+pub(crate) fn write_features(features: &[f32]) -> Vec<u8> {
+    features.iter().flat_map(|f| f.to_le_bytes()).collect()
+}
+
+/// Reads exactly `width` features.
+pub(crate) fn read_features(payload: &[u8], width: usize) -> Result<Vec<f32>, Reason> {
+    let mut reader = Reader::new(payload);
+    let features = reader.f32s(width)?;
+    reader.end()?;
+    Ok(features)
+}
+
+impl Action {
+    pub(crate) fn write(&self) -> Vec<u8> {
+        let mut bytes = self.action.to_le_bytes().to_vec();
+        bytes.push(self.log_probabilities.len() as u8);
+        self.log_probabilities.iter().for_each(|p| bytes.extend_from_slice(&p.to_le_bytes()));
+        for number in [self.missed, self.expected, self.sent] {
+            bytes.extend_from_slice(&number.to_le_bytes());
+        }
+        bytes.push(u8::from(self.cut_off));
+        bytes.push(self.rounds.len() as u8);
+        self.rounds.iter().for_each(|r| bytes.extend_from_slice(&r.to_le_bytes()));
+        self.drops.words().iter().for_each(|w| bytes.extend_from_slice(&w.to_le_bytes()));
+        bytes
+    }
+
+    /// Reads an action of an agent with this many actions and rounds.
+    pub(crate) fn read(payload: &[u8], actions: usize, rounds: usize) -> Result<Action, Reason> {
+        let mut reader = Reader::new(payload);
+        let action = reader.u16()?;
+        let count = reader.u8()? as usize;
+        if usize::from(action) >= actions || count != actions {
+            return Err(Reason::Malformed);
+        }
+        // An impossible action has minus infinity; anything else must be a number.
+        let log_probabilities: Result<Vec<f32>, Reason> =
+            (0..count).map(|_| reader.array().map(f32::from_le_bytes)).collect();
+        let log_probabilities = log_probabilities?;
+        if log_probabilities.iter().any(|p| p.is_nan() || *p > 1e-3) {
+            return Err(Reason::Malformed);
+        }
+        let [missed, expected, sent] = [reader.u32()?, reader.u32()?, reader.u32()?];
+        let cut_off = reader.u8()? != 0;
+        if reader.u8()? as usize != rounds {
+            return Err(Reason::Malformed);
+        }
+        let rounds: Result<Vec<u32>, Reason> = (0..rounds).map(|_| reader.u32()).collect();
+        let mut words = [0; Reason::ALL.len()];
+        for word in &mut words {
+            *word = reader.u32()?;
+        }
+        reader.end()?;
+        let drops = Drops::from_words(words);
+        Ok(Action { action, log_probabilities, missed, expected, sent, cut_off, rounds: rounds?, drops })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn payloads_come_back() {
+        let join = Join { nonce: [3; 16], fingerprint: 99 };
+        assert_eq!(Join::read(&join.write()), Ok(join));
+        let deadline = Duration::from_millis(70);
+        let welcome = Welcome { nonce: [4; 16], seed: 1 << 60, agents: 4, greedy: true, deadline };
+        assert_eq!(Welcome::read(&welcome.write()), Ok(welcome));
+        let seen = Observation {
+            picture: vec![0.0, 1.0, 0.1],
+            neighbours: vec![(Member::agent(1), [1.0, -1.0]), (Member::agent(7), [0.0, 0.5])],
+        };
+        let bytes = Observation::write(&seen.picture, &seen.neighbours).unwrap();
+        assert_eq!(Observation::read(&bytes, 3), Ok(seen));
+        let mut drops = Drops::default();
+        drops.count(Reason::Forged);
+        let action = Action {
+            action: 1,
+            log_probabilities: vec![-0.5, f32::NEG_INFINITY],
+            missed: 1,
+            expected: 8,
+            sent: 700,
+            cut_off: false,
+            rounds: vec![80, 90],
+            drops,
+        };
+        assert_eq!(Action::read(&action.write(), 2, 2), Ok(action.clone()));
+        assert_eq!(Action::read(&action.write(), 3, 2), Err(Reason::Malformed));
+        assert_eq!(Action::read(&action.write(), 2, 1), Err(Reason::Malformed));
+    }
+
+    #[test]
+    fn nonsense_is_refused() {
+        let order = [(Member::agent(2), [0.0, 0.0]), (Member::agent(1), [0.0, 0.0])];
+        let bytes = Observation::write(&[1.0], &order).unwrap();
+        assert_eq!(Observation::read(&bytes, 1), Err(Reason::Malformed), "neighbours out of order");
+        let many = vec![(Member::agent(2), [0.0, 0.0]); MAX_NEIGHBOURS + 1];
+        assert!(Observation::write(&[1.0], &many).is_none());
+        assert_eq!(read_features(&write_features(&[f32::NAN]), 1), Err(Reason::Malformed));
+        assert_eq!(read_features(&write_features(&[1.0, 2.0]), 1), Err(Reason::Malformed));
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_read_without_harm(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
+            let _ = (Join::read(&bytes), Welcome::read(&bytes), read_features(&bytes, 32));
+            let _ = (Observation::read(&bytes, 441), Action::read(&bytes, 5, 2));
+        }
+    }
+}

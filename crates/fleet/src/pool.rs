@@ -1,0 +1,191 @@
+//! A whole fleet in one process: a fixed number of threads polls all agents, and time is simulated.
+//!
+//! Everybody who has mail is polled until nobody has any; then the clock jumps to the next thing that will happen: a
+//! delayed message, a deadline, the world's period. So a study of losses and delays waits for nothing, and its result does
+//! not depend on the machine or on the number of threads.
+
+use crate::agent::{Agent, Letter, Workspace};
+use crate::error::Result;
+use crate::faults::{Delayed, Faults};
+use crate::host::{Host, Moment};
+use crate::member::Member;
+use crate::record::Tap;
+use crate::transport::{Endpoint, Transport};
+use equimarl_worlds::{Measures, Symmetric};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::Duration;
+
+/// Below this many agents per thread, handing work over costs more than it saves.
+const WORTH_A_THREAD: usize = 32;
+
+/// Some agents, and all that is needed to poll them.
+struct Crew {
+    agents: Vec<(Agent, Endpoint)>,
+    work: Workspace,
+    faults: Faults,
+    delayed: Delayed,
+    tap: Option<Tap>,
+    letters: Vec<Letter>,
+}
+
+/// What a sweep found.
+#[derive(Clone, Copy, Debug, Default)]
+struct Swept {
+    /// Whether anything was received, sent or decided.
+    busy: bool,
+    /// When something will happen if nothing arrives.
+    next: Option<Duration>,
+}
+
+impl Swept {
+    fn and(self, other: Swept) -> Swept {
+        Swept { busy: self.busy || other.busy, next: earlier(self.next, other.next) }
+    }
+}
+
+fn earlier(a: Option<Duration>, b: Option<Duration>) -> Option<Duration> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(a.min(b)),
+        (a, b) => a.or(b),
+    }
+}
+
+impl Crew {
+    fn sweep(&mut self, now: Duration) -> Result<Swept> {
+        let mut swept = Swept::default();
+        while let (Some(letter), Some((_, end))) = (self.delayed.due(now), self.agents.first_mut()) {
+            swept.busy = true;
+            end.send(letter.to, letter.bytes)?;
+        }
+        for (agent, end) in &mut self.agents {
+            while let Some(bytes) = end.receive(Duration::ZERO)? {
+                swept.busy = true;
+                agent.receive(&bytes, now, &mut self.work, &mut self.letters)?;
+                end.set_alive(agent.alive());
+            }
+            let up = |member: Member| end.alive(member);
+            agent.poll(now, &up, &mut self.work, &mut self.letters)?;
+            for letter in self.letters.drain(..) {
+                swept.busy = true;
+                if let Some(tap) = &self.tap {
+                    tap.sent(&letter.bytes);
+                }
+                if let Some(letter) = self.delayed.pass(&self.faults, letter, now) {
+                    end.send(letter.to, letter.bytes)?;
+                }
+            }
+            swept.next = earlier(swept.next, agent.deadline());
+        }
+        swept.next = earlier(swept.next, self.delayed.next());
+        Ok(swept)
+    }
+}
+
+/// What watches a run; may stop it.
+pub type Watch<'a, W, M> = &'a mut dyn FnMut(&Host<W, M>, Option<Moment>) -> Result<bool>;
+
+/// Runs a fleet to its end, or until the watcher says stop. `agents` in the order of their index.
+///
+/// # Errors
+/// If a network or the host cannot go on, or the watcher says so.
+pub fn run<W: Symmetric, M: Measures<W>>(
+    host: &mut Host<W, M>,
+    agents: Vec<Agent>,
+    faults: &Faults,
+    tap: Option<Tap>,
+    threads: usize,
+    watch: Watch<'_, W, M>,
+) -> Result<()> {
+    faults.check()?;
+    let (mut end, ends) = crate::transport::in_process(agents.len());
+    let threads = threads.clamp(1, agents.len().div_ceil(WORTH_A_THREAD).max(1));
+    let share = agents.len().div_ceil(threads).max(1);
+    let mut crews = vec![];
+    let mut all = agents.into_iter().zip(ends).peekable();
+    while all.peek().is_some() {
+        crews.push(Crew {
+            agents: all.by_ref().take(share).collect(),
+            work: Workspace::default(),
+            faults: faults.clone(),
+            delayed: Delayed::default(),
+            tap: tap.clone(),
+            letters: vec![],
+        });
+    }
+    if crews.len() < 2 {
+        let mut sweep = |now| crews.iter_mut().try_fold(Swept::default(), |s, c| Ok(s.and(c.sweep(now)?)));
+        return simulate(host, &mut end, &tap, &mut sweep, watch);
+    }
+    std::thread::scope(|scope| {
+        let mut workers: Vec<(Sender<Duration>, Receiver<Result<Swept>>)> = vec![];
+        for mut crew in crews {
+            let ((order, orders), (answer, answers)) = (channel(), channel());
+            scope.spawn(move || {
+                while let Ok(now) = orders.recv() {
+                    if answer.send(crew.sweep(now)).is_err() {
+                        break;
+                    }
+                }
+            });
+            workers.push((order, answers));
+        }
+        let mut sweep = |now| {
+            let gone = |_| crate::Error::Failed("a thread of the pool has ended".into());
+            for (order, _) in &workers {
+                order.send(now).map_err(|_| crate::Error::Failed("a thread of the pool has ended".into()))?;
+            }
+            workers
+                .iter()
+                .try_fold(Swept::default(), |s, (_, answers)| Ok(s.and(answers.recv().map_err(gone)??)))
+        };
+        simulate(host, &mut end, &tap, &mut sweep, watch)
+        // The orders end here, and with them the threads.
+    })
+}
+
+fn simulate<W: Symmetric, M: Measures<W>>(
+    host: &mut Host<W, M>,
+    end: &mut Endpoint,
+    tap: &Option<Tap>,
+    sweep: &mut dyn FnMut(Duration) -> Result<Swept>,
+    watch: Watch<'_, W, M>,
+) -> Result<()> {
+    let mut now = Duration::ZERO;
+    let mut letters = vec![];
+    while !host.over() {
+        let mut swept = sweep(now)?;
+        while let Some(bytes) = end.receive(Duration::ZERO)? {
+            swept.busy = true;
+            host.receive(&bytes, &mut letters);
+        }
+        // The world goes on when nobody else does: then everybody has answered who will, and order decides nothing.
+        if !swept.busy {
+            let up = |member: Member| end.alive(member);
+            host.poll(now, &up, &mut letters)?;
+            swept.next = earlier(swept.next, host.deadline(&up));
+        }
+        let quiet = !swept.busy && letters.is_empty();
+        for letter in letters.drain(..) {
+            if let Some(tap) = tap {
+                tap.sent(&letter.bytes);
+            }
+            end.send(letter.to, letter.bytes)?;
+        }
+        if quiet {
+            // Whatever is due at once has been done.
+            now = match swept.next {
+                Some(next) if next > now => next,
+                _ => now + Duration::from_millis(1),
+            };
+        }
+        if let Some(moment) = host.take_moment() {
+            if let Some(tap) = tap {
+                tap.moment(&moment);
+            }
+            if !watch(host, Some(moment))? {
+                return Ok(());
+            }
+        }
+    }
+    Ok(())
+}

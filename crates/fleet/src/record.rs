@@ -1,0 +1,100 @@
+//! A record of who said what to whom and when: one line of JSON per message and per step.
+
+use crate::error::{Error, Result};
+use crate::host::Moment;
+use crate::message::{Header, Kind};
+use serde_json::json;
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+/// Listens to the messages of a process. Clones write to the same file.
+#[derive(Clone, Debug)]
+pub struct Tap {
+    file: Arc<Mutex<BufWriter<File>>>,
+}
+
+impl Tap {
+    /// Writes to a new file.
+    ///
+    /// # Errors
+    /// If it cannot be made.
+    pub fn new(path: &Path) -> Result<Tap> {
+        let file = File::create(path).map_err(|why| Error::file(path, why))?;
+        Ok(Tap { file: Arc::new(Mutex::new(BufWriter::new(file))) })
+    }
+
+    /// A message was sent.
+    pub fn sent(&self, bytes: &[u8]) {
+        self.message("sent", bytes);
+    }
+
+    /// A message arrived, whatever it is.
+    pub fn received(&self, bytes: &[u8]) {
+        self.message("received", bytes);
+    }
+
+    fn message(&self, what: &str, bytes: &[u8]) {
+        let Some(header) = Header::peek(bytes) else {
+            return self.line(&json!({ "what": what, "kind": "none", "bytes": bytes.len() }));
+        };
+        self.line(&json!({
+            "what": what,
+            "kind": header.kind.name(),
+            "from": header.sender.to_string(),
+            "to": header.receiver.to_string(),
+            "episode": header.place.episode,
+            "step": header.place.step,
+            "round": (header.kind == Kind::Features).then_some(header.round),
+            "bytes": bytes.len(),
+        }));
+    }
+
+    /// A step was taken.
+    pub fn moment(&self, moment: &Moment) {
+        let said: Vec<_> = moment
+            .said
+            .iter()
+            .map(|said| said.as_ref().map(|a| json!({ "p": a.log_probabilities, "missed": a.missed })))
+            .collect();
+        self.line(&json!({
+            "what": "step",
+            "episode": moment.place.episode,
+            "step": moment.place.step,
+            "edges": moment.edges,
+            "actions": moment.actions,
+            "said": said,
+        }));
+    }
+
+    /// What this record is of, for whoever checks it.
+    pub fn about(&self, about: &serde_json::Value) {
+        self.line(&json!({ "what": "run", "about": about }));
+    }
+
+    fn line(&self, value: &serde_json::Value) {
+        // A full disk must not stop a fleet. What is missing from a record is found when it is checked.
+        if let Ok(mut file) = self.file.lock() {
+            let _ = writeln!(file, "{value}");
+        }
+    }
+
+    /// Writes out what is still in memory.
+    ///
+    /// # Errors
+    /// If the disk is full.
+    pub fn flush(&self) -> Result<()> {
+        match self.file.lock() {
+            Ok(mut file) => {
+                file.flush().map_err(|why| Error::Failed(format!("cannot write the record: {why}")))
+            }
+            Err(_) => Ok(()),
+        }
+    }
+}
+
+/// 64 bits that tell files and messages apart (FNV-1a): against mistakes, not against malice.
+pub fn fingerprint(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |h, b| (h ^ u64::from(*b)).wrapping_mul(0x100_0000_01b3))
+}

@@ -1,0 +1,31 @@
+//! How messages travel.
+
+mod in_process;
+#[cfg(feature = "zenoh")]
+mod zenoh;
+
+pub use in_process::{Endpoint, in_process};
+#[cfg(feature = "zenoh")]
+pub use zenoh::Zenoh;
+
+use crate::error::Result;
+use crate::member::Member;
+use std::time::Duration;
+
+/// One member's connection to the others. Messages may be lost, repeated or reordered; a transport need not be honest.
+pub trait Transport {
+    /// Sends a message, without waiting for its arrival.
+    ///
+    /// # Errors
+    /// If the transport is broken for good. A receiver that is away is no error.
+    fn send(&mut self, to: Member, bytes: Vec<u8>) -> Result<()>;
+
+    /// The next message, waiting up to `wait` for one.
+    ///
+    /// # Errors
+    /// If the transport is broken for good.
+    fn receive(&mut self, wait: Duration) -> Result<Option<Vec<u8>>>;
+
+    /// Whether a member is up, as far as this one knows. Nobody waits for one that is not.
+    fn alive(&self, member: Member) -> bool;
+}

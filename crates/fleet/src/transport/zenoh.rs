@@ -1,0 +1,240 @@
+//! Members on separate machines, over zenoh.
+//!
+//! Every member listens at its own address; of each pair that may talk, the later one in the fleet's order opens the link.
+//! So every possible pair has a direct link, and nothing is forwarded. A message for B from A is put to
+//! `fleet/ID/B/A`; only B subscribes to `fleet/ID/B/*`.
+
+use super::Transport;
+use crate::config::{Fleet, TLS_CERTIFICATE, TLS_KEY};
+use crate::error::{Error, Result};
+use crate::member::Member;
+use crate::message::{HEADER, MAX_PAYLOAD};
+use crate::seal::SIGNATURE;
+use serde_json::{Value, json};
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use zenoh::liveliness::LivelinessToken;
+use zenoh::pubsub::{Publisher, Subscriber};
+use zenoh::qos::CongestionControl;
+use zenoh::sample::SampleKind;
+use zenoh::{Session, Wait};
+
+/// Messages that wait to be looked at. More than this many are a flood, and lost.
+const MAILBOX: usize = 4096;
+
+/// A member's connection over zenoh.
+#[derive(Debug)]
+pub struct Zenoh {
+    mail: Receiver<Vec<u8>>,
+    up: Arc<Mutex<BTreeSet<Member>>>,
+    publishers: BTreeMap<Member, Publisher<'static>>,
+    prefix: String,
+    me: Member,
+    // Dropped in this order: first nobody hears us, then we are gone.
+    _alive: LivelinessToken,
+    _watch: Subscriber<()>,
+    _listen: Subscriber<()>,
+    session: Session,
+}
+
+fn broken(what: &str) -> impl Fn(zenoh::Error) -> Error + '_ {
+    move |e| Error::Network(format!("{what}: {}", e.to_string().replace('\n', " ")))
+}
+
+impl Zenoh {
+    /// Connects `me` to the members that it may ever talk to. Those that are not there yet are tried again and again.
+    ///
+    /// # Errors
+    /// If its address cannot be listened on, or keys and certificates are missing.
+    pub fn open(fleet: &Fleet, me: Member, peers: &[Member]) -> Result<Zenoh> {
+        let config = config(fleet, me, peers)?;
+        let config = zenoh::Config::from_json5(&config.to_string()).map_err(broken("its settings"))?;
+        let address = fleet.listens(me)?;
+        let session = zenoh::open(config).wait().map_err(broken(&format!("cannot listen on {address}")))?;
+        let prefix = prefix(fleet);
+        let (sender, mail) = sync_channel(MAILBOX);
+        let listen = session
+            .declare_subscriber(format!("{prefix}/{me}/*"))
+            .callback(move |sample| deliver(&sender, &sample))
+            .wait()
+            .map_err(broken("cannot subscribe"))?;
+        let up = Arc::new(Mutex::new(BTreeSet::new()));
+        let seen = up.clone();
+        let watch = session
+            .liveliness()
+            .declare_subscriber(format!("{prefix}/alive/*"))
+            .history(true)
+            .callback(move |sample| notice(&seen, &sample))
+            .wait()
+            .map_err(broken("cannot watch who is up"))?;
+        let alive = session
+            .liveliness()
+            .declare_token(format!("{prefix}/alive/{me}"))
+            .wait()
+            .map_err(broken("cannot say that it is up"))?;
+        let publishers = BTreeMap::new();
+        Ok(Zenoh { mail, up, publishers, prefix, me, _alive: alive, _watch: watch, _listen: listen, session })
+    }
+}
+
+fn prefix(fleet: &Fleet) -> String {
+    format!("fleet/{}", fleet.config.fleet)
+}
+
+fn deliver(sender: &SyncSender<Vec<u8>>, sample: &zenoh::sample::Sample) {
+    let payload = sample.payload();
+    // Too long to be a message: one byte more than allowed is enough to be counted as malformed.
+    let length = payload.len().min(HEADER + MAX_PAYLOAD + SIGNATURE + 1);
+    let bytes = if payload.len() > length { vec![0; 1] } else { payload.to_bytes().into_owned() };
+    let _ = sender.try_send(bytes);
+}
+
+/// Somebody came up or went down.
+fn notice(up: &Mutex<BTreeSet<Member>>, sample: &zenoh::sample::Sample) {
+    let name = sample.key_expr().as_str().rsplit('/').next().unwrap_or_default();
+    let (Ok(member), Ok(mut up)) = (name.parse::<Member>(), up.lock()) else { return };
+    match sample.kind() {
+        SampleKind::Put => up.insert(member),
+        SampleKind::Delete => up.remove(&member),
+    };
+}
+
+impl Transport for Zenoh {
+    fn send(&mut self, to: Member, bytes: Vec<u8>) -> Result<()> {
+        let publisher = match self.publishers.entry(to) {
+            Entry::Occupied(entry) => entry.into_mut(),
+            Entry::Vacant(entry) => {
+                let key = format!("{}/{to}/{}", self.prefix, self.me);
+                let declared = self.session.declare_publisher(key).express(true);
+                let declared = declared.congestion_control(CongestionControl::Drop).wait();
+                entry.insert(declared.map_err(broken("cannot publish"))?)
+            }
+        };
+        publisher.put(bytes).wait().map_err(broken("cannot send"))
+    }
+
+    fn receive(&mut self, wait: Duration) -> Result<Option<Vec<u8>>> {
+        if wait.is_zero() {
+            return Ok(self.mail.try_recv().ok());
+        }
+        match self.mail.recv_timeout(wait) {
+            Ok(bytes) => Ok(Some(bytes)),
+            Err(RecvTimeoutError::Timeout) => Ok(None),
+            Err(RecvTimeoutError::Disconnected) => Err(Error::Network("the session is closed".into())),
+        }
+    }
+
+    fn alive(&self, member: Member) -> bool {
+        self.up.lock().is_ok_and(|up| up.contains(&member))
+    }
+}
+
+/// zenoh's settings. Its defaults of 10 s would keep a member that comes back waiting.
+fn config(fleet: &Fleet, me: Member, peers: &[Member]) -> Result<Value> {
+    let protocol = if fleet.config.tls { "tls" } else { "tcp" };
+    let endpoint = |member| Ok(format!("{protocol}/{}", fleet.address(member)?));
+    // The world is the first of all.
+    let order = |member: Member| member.index().map_or(0, |i| i + 1);
+    let before: Result<Vec<String>> =
+        peers.iter().filter(|&&p| order(p) < order(me)).map(|&p| endpoint(p)).collect();
+    let mut config = json!({
+        "mode": "peer",
+        "listen": { "endpoints": [format!("{protocol}/{}", fleet.listens(me)?)], "exit_on_failure": true },
+        "connect": {
+            "endpoints": before?,
+            "timeout_ms": -1,
+            "exit_on_failure": false,
+            "retry": { "period_init_ms": 100, "period_max_ms": 500, "period_increase_factor": 2 },
+        },
+        "open": { "return_conditions": { "connect_scouted": false, "declares": false } },
+        "scouting": { "multicast": { "enabled": false }, "gossip": { "enabled": false } },
+        "adminspace": { "enabled": false },
+        "transport": {
+            "unicast": {
+                "open_timeout": 1000,
+                "accept_timeout": 1000,
+                "max_sessions": (4 * peers.len()).max(16),
+            },
+            "link": {
+                "protocols": [protocol],
+                "tx": { "lease": 1000, "keep_alive": 4, "queue": { "size": { "data": 16 } } },
+                "rx": { "max_message_size": 2 * (HEADER + MAX_PAYLOAD + SIGNATURE) },
+            },
+            "shared_memory": { "enabled": false },
+        },
+    });
+    if fleet.config.tls {
+        let file = |path: &Path| match path.canonicalize() {
+            Ok(path) => Ok(path.display().to_string()),
+            Err(why) => Err(Error::file(path, why)),
+        };
+        let key = file(&fleet.secret(me, TLS_KEY))?;
+        let certificate = file(&fleet.secret(me, TLS_CERTIFICATE))?;
+        config["transport"]["link"]["tls"] = json!({
+            "root_ca_certificate": file(&fleet.authority())?,
+            "listen_private_key": key,
+            "listen_certificate": certificate,
+            "connect_private_key": key,
+            "connect_certificate": certificate,
+            "enable_mtls": true,
+            "verify_name_on_connect": true,
+            "close_link_on_expiration": true,
+        });
+        config["access_control"] = access(fleet, me, peers);
+    }
+    Ok(config)
+}
+
+/// Everything is denied, except: a peer, known by its certificate, puts messages for me under its own name, listens to its
+/// own mail and says that it is up; and I do the same at its end.
+fn access(fleet: &Fleet, me: Member, peers: &[Member]) -> Value {
+    let prefix = prefix(fleet);
+    let (mut rules, mut subjects, mut policies) = (vec![], vec![], vec![]);
+    for peer in peers {
+        let name = peer.to_string();
+        let rule = |id: &str, flow: &str, keys: Vec<String>, messages: &[&str]| {
+            json!({
+                "id": format!("{name} {id}"),
+                "permission": "allow",
+                "flows": [flow],
+                "messages": messages,
+                "key_exprs": keys,
+            })
+        };
+        let own = [
+            rule("puts", "ingress", vec![format!("{prefix}/{me}/{peer}")], &["put"]),
+            rule("listens", "ingress", vec![format!("{prefix}/{peer}/*")], &["declare_subscriber"]),
+            rule("is up", "ingress", vec![format!("{prefix}/alive/{peer}")], &["liveliness_token"]),
+            rule(
+                "watches",
+                "ingress",
+                vec![format!("{prefix}/alive/*")],
+                &["declare_liveliness_subscriber", "liveliness_query"],
+            ),
+            rule("gets", "egress", vec![format!("{prefix}/{peer}/{me}")], &["put"]),
+            rule("hears", "egress", vec![format!("{prefix}/{me}/*")], &["declare_subscriber"]),
+            rule("sees me", "egress", vec![format!("{prefix}/alive/{me}")], &["liveliness_token"]),
+            rule(
+                "is watched",
+                "egress",
+                vec![format!("{prefix}/alive/*")],
+                &["declare_liveliness_subscriber", "liveliness_query"],
+            ),
+        ];
+        let ids: Vec<Value> = own.iter().map(|rule| rule["id"].clone()).collect();
+        rules.extend(own);
+        subjects.push(json!({ "id": name, "cert_common_names": [name] }));
+        policies.push(json!({ "rules": ids, "subjects": [name] }));
+    }
+    json!({
+        "enabled": true,
+        "default_permission": "deny",
+        "rules": rules,
+        "subjects": subjects,
+        "policies": policies,
+    })
+}

@@ -1,0 +1,209 @@
+//! A fleet in one process decides as the whole network does, locally, under faults, and the same on any number of threads.
+
+mod common;
+
+use common::{agents, drone_host, drones, folder, junction_host, junctions, traffic_moments};
+use equimarl_fleet::audit::Record;
+use equimarl_fleet::{Fallback, Faults, Plan, Tap, pool};
+use equimarl_learn::{Choice, Learned};
+use equimarl_worlds::traffic::TrafficMeasures;
+use equimarl_worlds::wildlife::Captures;
+use equimarl_worlds::{Summary, World, play};
+use serde_json::json;
+use std::time::Duration;
+
+fn plan(episodes: u32, seed: u64) -> Plan {
+    Plan { episodes, seed, ..Plan::default() }
+}
+
+#[test]
+fn drones_play_the_very_episodes_that_the_whole_network_plays() {
+    let (policy, sharing, world) = drones(4);
+    let mut learned = Learned::new((*policy).clone(), sharing, Choice::Sampled);
+    let expected = play(&world, &mut learned, &mut Captures::default(), 10, 3).unwrap();
+    let mut host = drone_host(&policy, &world, plan(10, 3));
+    pool::run(&mut host, agents(&policy, 4), &Faults::default(), None, 1, &mut |_, _| Ok(true)).unwrap();
+    assert_eq!(Summary::of(host.episodes(), host.names()), expected);
+    let report = host.report();
+    assert!(report.expected > 0 && report.missed == 0 && report.absent == 0 && report.dropped.total() == 0);
+    assert_eq!(report.refused.total(), 0);
+}
+
+#[test]
+fn junctions_play_the_very_episodes_that_the_whole_network_plays() {
+    let (policy, sharing, world) = junctions(2, 3);
+    let mut learned = Learned::new((*policy).clone(), sharing, Choice::Greedy);
+    let expected = play(&world, &mut learned, &mut TrafficMeasures::default(), 3, 3).unwrap();
+    let mut host = junction_host(&policy, &world, Plan { choice: Choice::Greedy, ..plan(3, 3) });
+    pool::run(&mut host, agents(&policy, 6), &Faults::default(), None, 1, &mut |_, _| Ok(true)).unwrap();
+    assert_eq!(Summary::of(host.episodes(), host.names()), expected);
+}
+
+#[test]
+fn a_record_shows_that_messages_flow_along_edges_and_decisions_are_the_same() {
+    let (policy, sharing, world) = drones(4);
+    let folder = folder("record");
+    let tap = Tap::new(&folder.join("fleet.jsonl")).unwrap();
+    tap.about(&json!({ "seed": 8, "greedy": false }));
+    let mut host = drone_host(&policy, &world, plan(6, 8));
+    let faults = Faults { drop: 0.02, ..Faults::default() };
+    pool::run(&mut host, agents(&policy, 4), &faults, Some(tap.clone()), 1, &mut |_, _| Ok(true)).unwrap();
+    tap.flush().unwrap();
+    let found = Record::load(&folder).unwrap().audit(&policy, &sharing, &world).unwrap();
+    assert!(found.sent > 500 && found.steps == host.report().steps, "{found:?}");
+    assert!(found.compared > 0 && found.compared < found.steps, "some steps had losses: {found:?}");
+    assert!(found.holds(1e-5), "{found:?}");
+
+    // A message to somebody else, and a record of another seed, are found.
+    let text = std::fs::read_to_string(folder.join("fleet.jsonl")).unwrap();
+    let line = text.lines().find(|l| l.contains("features")).unwrap();
+    let from = line.split("\"from\":\"").nth(1).unwrap().split('"').next().unwrap();
+    let to = line.split("\"to\":\"").nth(1).unwrap().split('"').next().unwrap();
+    let astray = line.replace(&format!("\"to\":\"{to}\""), &format!("\"to\":\"{from}\""));
+    std::fs::write(folder.join("z.jsonl"), astray + "\n").unwrap();
+    let found = Record::load(&folder).unwrap().audit(&policy, &sharing, &world).unwrap();
+    assert!(found.off_edge == 1 && !found.holds(1e-5), "{found:?}");
+    std::fs::remove_file(folder.join("z.jsonl")).unwrap();
+    std::fs::write(folder.join("fleet.jsonl"), text.replace("\"seed\":8", "\"seed\":9")).unwrap();
+    assert!(!Record::load(&folder).unwrap().audit(&policy, &sharing, &world).unwrap().replayed);
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn the_number_of_threads_and_the_order_of_arrival_change_no_bit() {
+    let (policy, _, world) = junctions(9, 9);
+    let ms = Duration::from_millis;
+    let faults = Faults { drop: 0.1, delay: ms(2), jitter: ms(300), ..Faults::default() };
+    let plan = Plan { deadline: ms(200), ..plan(1, 4) };
+    let (one, first) = traffic_moments(&policy, &world, plan, &faults, 1);
+    let (three, second) = traffic_moments(&policy, &world, plan, &faults, 3);
+    assert!(one.report().missed > 0 && one.report().dropped.total() > 0, "some were lost, some late");
+    assert_eq!(first, second);
+    assert_eq!(one.episodes(), three.episodes());
+    assert_eq!(one.report().dropped, three.report().dropped);
+}
+
+#[test]
+fn losses_are_counted_and_an_absent_neighbour_is_left_out_of_the_mean() {
+    let (policy, _, world) = junctions(2, 2);
+    let all = Faults { drop: 1.0, ..Faults::default() };
+    let (host, moments) = traffic_moments(&policy, &world, plan(1, 1), &all, 1);
+    let report = host.report();
+    assert_eq!(report.missed, report.expected);
+    assert_eq!(report.cut_off, 4 * report.steps);
+    // Who hears nobody decides as the network does for an agent without neighbours.
+    let mut alone = world.clone();
+    alone.reset(&mut equimarl_worlds::Stream::new(1, equimarl_worlds::Purpose::Evaluation, 0));
+    let (mut scratch, mut own, mut mixed) = Default::default();
+    let mut picture = vec![0.0; alone.picture_shape().len()];
+    alone.render(&alone.observation_key(2), &mut picture);
+    policy.encode(&picture, &mut scratch, &mut own).unwrap();
+    for l in 0..policy.rounds() {
+        policy.round(l, &own, &[], &[], &mut scratch, &mut mixed).unwrap();
+        std::mem::swap(&mut own, &mut mixed);
+    }
+    let said = moments[0].said[2].as_ref().unwrap();
+    assert_eq!(said.log_probabilities, policy.decide(&own).unwrap().log_probabilities);
+}
+
+#[test]
+fn a_partition_separates_and_a_fixed_cycle_takes_over() {
+    let (policy, _, world) = junctions(1, 4);
+    let partition = Faults::parse_partition("0|1,2,3").unwrap();
+    let faults = Faults { partition, ..Faults::default() };
+    let mut host = junction_host(&policy, &world, plan(1, 2));
+    let team: Vec<_> =
+        agents(&policy, 4).into_iter().map(|a| a.with_fallback(Fallback::FixedCycle(4))).collect();
+    let mut moments = vec![];
+    pool::run(&mut host, team, &faults, None, 1, &mut |_, moment| {
+        moments.extend(moment);
+        Ok(true)
+    })
+    .unwrap();
+    for moment in &moments {
+        let cut: Vec<bool> = moment.said.iter().map(|said| said.as_ref().unwrap().cut_off).collect();
+        assert_eq!(cut, [true, false, false, false]);
+        assert_eq!(moment.actions[0], moment.place.step as usize / 4 % 2);
+        assert_eq!(moment.said[1].as_ref().unwrap().missed, 2, "one neighbour of two, in two rounds");
+    }
+}
+
+#[test]
+fn a_crashed_agent_holds_still_is_not_waited_for_and_comes_back() {
+    let (policy, _, world) = junctions(2, 2);
+    let mut host = junction_host(&policy, &world, plan(3, 2));
+    let mut team = agents(&policy, 4);
+    let index = 2;
+    let fresh = team.remove(index).with_crash(Some(10));
+    team.insert(index, fresh);
+    let mut moments = vec![];
+    pool::run(&mut host, team, &Faults::default(), None, 1, &mut |_, moment| {
+        moments.extend(moment);
+        Ok(true)
+    })
+    .unwrap();
+    for moment in &moments {
+        let there = moment.said[index].is_some();
+        assert_eq!(there, moment.place.step < 10, "{:?}", moment.place);
+        assert!(moment.said[3].is_some());
+    }
+    let held: Vec<usize> = moments.iter().map(|m| m.actions[index]).collect();
+    assert!(
+        moments
+            .windows(2)
+            .zip(held.windows(2))
+            .all(|(m, held)| { m[1].place.step < 10 || m[1].place.step == 0 || held[0] == held[1] })
+    );
+    assert_eq!(host.report().rejoined, 2, "once per episode after the first");
+    assert_eq!(host.episodes().len(), 3);
+}
+
+#[test]
+fn late_messages_are_treated_like_lost_ones() {
+    let (policy, _, world) = junctions(2, 2);
+    let ms = Duration::from_millis;
+    let plan = Plan { deadline: ms(50), ..plan(1, 1) };
+    let late = Faults { delay: ms(60), ..Faults::default() };
+    let lost = Faults { drop: 1.0, ..Faults::default() };
+    let (slow, after) = traffic_moments(&policy, &world, plan, &late, 1);
+    let (_, never) = traffic_moments(&policy, &world, plan, &lost, 1);
+    assert_eq!(slow.report().missed, slow.report().expected);
+    assert!(slow.report().dropped.of(equimarl_fleet::Reason::Late) > 0);
+    let actions = |moments: &[equimarl_fleet::Moment]| -> Vec<Vec<usize>> {
+        moments.iter().map(|m| m.actions.clone()).collect()
+    };
+    assert_eq!(actions(&after), actions(&never));
+    // In time, everything is as without delay.
+    let soon = Faults { delay: ms(40), ..Faults::default() };
+    let (quick, within) = traffic_moments(&policy, &world, plan, &soon, 1);
+    let (_, at_once) = traffic_moments(&policy, &world, plan, &Faults::default(), 1);
+    assert_eq!(quick.report().missed, 0);
+    assert_eq!(actions(&within), actions(&at_once));
+    assert_eq!(quick.report().latency(0.5), Some(40_000));
+}
+
+#[test]
+fn tampering_beyond_the_rounds_changes_nothing() {
+    // A line of junctions: news travels one junction per round.
+    let (policy, _, world) = junctions(1, 8);
+    let rounds = policy.rounds();
+    let first = |tampered: Option<usize>| {
+        let (_, moments) = match tampered {
+            None => traffic_moments(&policy, &world, plan(1, 6), &Faults::default(), 1),
+            Some(agent) => {
+                // Cutting an agent off changes what it says and what is heard of it.
+                let others: Vec<usize> = (0..8).filter(|&i| i != agent).collect();
+                let faults = Faults { partition: vec![vec![agent], others], ..Faults::default() };
+                traffic_moments(&policy, &world, plan(1, 6), &faults, 1)
+            }
+        };
+        moments[0].said.iter().map(|s| s.as_ref().unwrap().log_probabilities.clone()).collect::<Vec<_>>()
+    };
+    let (whole, cut) = (first(None), first(Some(7)));
+    for agent in 0..8 {
+        match 7 - agent <= rounds {
+            true => assert_ne!(whole[agent], cut[agent], "agent {agent} is near"),
+            false => assert_eq!(whole[agent], cut[agent], "agent {agent} is far"),
+        }
+    }
+}
