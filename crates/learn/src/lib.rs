@@ -31,7 +31,7 @@ mod ppo;
 mod returns;
 pub mod run;
 
-pub use config::{AnyWorld, Method, PRESETS, TrainConfig, WorldConfig};
+pub use config::{AnyWorld, AugmentRatio, Method, PRESETS, TrainConfig, WorldConfig};
 pub use controller::Learned;
 pub use episodes::{Episodes, Finished, RECENT};
 pub use equivariance::{ElementError, EquivarianceReport, TOLERANCE, equivariance, random_states};

@@ -1,7 +1,7 @@
 //! Proximal policy optimisation with centralised training and distributed execution, from top to bottom: rollout,
 //! returns, epochs, loss, clip, step.
 
-use crate::config::{Method, TrainConfig};
+use crate::config::{AugmentRatio, Method, TrainConfig};
 use crate::episodes::{Episodes, Finished};
 use crate::error::{Error, Result};
 use crate::loss::{LossConfig, Samples};
@@ -266,8 +266,8 @@ impl<W: Symmetric> Trainer<W> {
         Ok(policy.forward(&batch_of(world, &turned, policy.config(), &self.sharing)?)?)
     }
 
-    /// For full augmentation: the joint log-probability of what was done, as the rollout's policy sees it in each
-    /// turned copy. Row g holds all states; the first row is the rollout itself.
+    /// What the ratios of each copy are against. Row g holds all states turned by g: the joint log-probability of what was
+    /// done, as the rollout's policy sees it in the turned copy, or as it was done. The first row is the rollout itself.
     fn old_log_probabilities(&self, policy: &Policy, rollout: &Rollout<W::Key>) -> Result<Vec<Vec<f32>>> {
         let mut rows = vec![rollout.log_probabilities.clone()];
         if self.config.method != Method::AugmentFull {
@@ -276,6 +276,10 @@ impl<W: Symmetric> Trainer<W> {
         let world = &self.environments.worlds()[0];
         let (agents, actions) = (self.environments.agents(), policy.actions());
         for g in world.symmetry().group.elements().skip(1) {
+            if self.config.augment_ratio == AugmentRatio::Rollout {
+                rows.push(rollout.log_probabilities.clone());
+                continue;
+            }
             let said = self.judge(policy, &rollout.seen, &vec![g; rollout.seen.len()])?;
             let joint = |state: usize| -> f32 {
                 let agent = |i: usize| (i * actions) + world.turn_action(g, rollout.actions[i]);

@@ -20,7 +20,8 @@ use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{Seek, SeekFrom, Write};
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 /// All policies are evaluated on the episodes of this seed, so that they can be compared in pairs.
 pub const EVALUATION_SEED: u64 = 0;
@@ -393,10 +394,17 @@ impl Metrics {
     fn open(path: PathBuf) -> Result<Metrics> {
         let failed = |why| Error::File { path: path.display().to_string(), why };
         let file = OpenOptions::new().create(true).truncate(false).write(true).open(&path).map_err(failed)?;
-        // Where files cannot be locked, nothing keeps them apart.
-        if let Err(TryLockError::WouldBlock) = file.try_lock() {
-            let run = path.parent().unwrap_or(&path).display();
-            return Err(Error::BadRun(format!("another process is training in {run}")));
+        // Whoever only looks whether a run goes on holds the lock for a moment.
+        for patience in (0..20).rev() {
+            match file.try_lock() {
+                Err(TryLockError::WouldBlock) if patience > 0 => sleep(Duration::from_millis(10)),
+                Err(TryLockError::WouldBlock) => {
+                    let run = path.parent().unwrap_or(&path).display();
+                    return Err(Error::BadRun(format!("another process is training in {run}")));
+                }
+                // Where files cannot be locked, nothing keeps them apart.
+                Ok(()) | Err(TryLockError::Error(_)) => break,
+            }
         }
         Ok(Metrics { path, file })
     }

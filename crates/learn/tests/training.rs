@@ -1,7 +1,10 @@
 //! Training is a function of its config: same bits whatever the threads, whatever stops it in between; and it learns.
 
+use burn::tensor::Device;
 use equimarl_learn::run::{self, Ended};
-use equimarl_learn::{AnyWorld, Method, TrainConfig, Trainer, WorldConfig, checkpoint};
+use equimarl_learn::{AnyWorld, AugmentRatio, Method, TrainConfig, Trainer, WorldConfig, checkpoint};
+use equimarl_nn::Network;
+use equimarl_worlds::Symmetric;
 use serde_json::{Value, json};
 use std::cell::Cell;
 use std::fs;
@@ -179,6 +182,52 @@ fn an_equivariant_team_learns_to_catch_poachers() {
             best = best.max(trainer.episodes().mean_return().unwrap_or(f64::MIN));
         }
         assert!(best >= 1.5, "seed {seed}: {best}");
+    }
+}
+
+/// A network that is equivariant by itself cannot tell augmented training from plain training: every copy says the same.
+/// So this checks how states, actions, probabilities and elements are turned, with sampling, all at once.
+#[test]
+fn augmentation_changes_nothing_for_a_symmetric_network() {
+    for ratio in [AugmentRatio::Copy, AugmentRatio::Rollout] {
+        for world in [WorldConfig::wildlife(), WorldConfig::traffic()] {
+            let train = |method: Method| {
+                let config =
+                    TrainConfig { augment_ratio: ratio, ..tiny(world.clone(), Method::Equivariant, 5, 240) };
+                let network = config.network().unwrap();
+                let mut x = 0.5f64;
+                let mut normal = || {
+                    x = (x * 997.0 + 0.1234).fract();
+                    (x - 0.5) * 3.4
+                };
+                let device = Device::flex().autodiff();
+                let network = Network::init(&network, &mut normal, &device).unwrap();
+                let config = TrainConfig { method, ..config };
+                fn losses<W: Symmetric>(mut trainer: Trainer<W>) -> Vec<f64> {
+                    (0..3)
+                        .flat_map(|_| {
+                            let p = trainer.iterate().unwrap();
+                            [p.loss, p.entropy, p.divergence, p.gradient]
+                        })
+                        .collect()
+                }
+                match config.world.build(&config.group().unwrap()).unwrap() {
+                    AnyWorld::Wildlife(w) => {
+                        losses(Trainer::with_network(&config, &w, |_| 0.0, network).unwrap())
+                    }
+                    AnyWorld::Traffic(w) => {
+                        losses(Trainer::with_network(&config, &w, |_| 0.0, network).unwrap())
+                    }
+                }
+            };
+            let plain = train(Method::Equivariant);
+            for method in [Method::AugmentRandom, Method::AugmentFull] {
+                for (a, b) in plain.iter().zip(train(method)) {
+                    // Rounding differs between copies, and twelve steps of Adam carry it on.
+                    assert!((a - b).abs() < 1e-4 + 1e-3 * a.abs(), "{} {method}: {a} {b}", world.name());
+                }
+            }
+        }
     }
 }
 

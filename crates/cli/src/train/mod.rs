@@ -2,7 +2,7 @@
 
 mod display;
 
-pub use display::sparkline;
+pub use display::{Display, sparkline};
 
 use crate::output::print;
 use crate::provenance;
@@ -76,10 +76,7 @@ pub struct Args {
 }
 
 pub fn run(args: &Args) -> Result<ExitCode> {
-    if let Some(threads) = args.threads {
-        ensure!((1..=1024).contains(&threads), "--threads must be between 1 and 1024, not {threads}");
-        rayon::ThreadPoolBuilder::new().num_threads(threads).build_global()?;
-    }
+    use_threads(args.threads)?;
     let folder = match &args.resume {
         Some(folder) => {
             resumable(args, folder)?;
@@ -105,15 +102,30 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     drive(&folder, args.quiet, args.json)
 }
 
-/// Runs until the end or a signal.
-fn drive(folder: &Path, quiet: bool, json: bool) -> Result<ExitCode> {
+/// The number of the last signal that asked this process to stop; 0 until then.
+pub fn signals() -> Result<Arc<AtomicUsize>> {
     let signal = Arc::new(AtomicUsize::new(0));
     for number in [SIGINT, SIGTERM] {
         signal_hook::flag::register_usize(number, signal.clone(), number as usize)
             .context("cannot listen to signals")?;
     }
+    Ok(signal)
+}
+
+/// Sets how many threads compute.
+pub fn use_threads(threads: Option<usize>) -> Result<()> {
+    if let Some(threads) = threads {
+        ensure!((1..=1024).contains(&threads), "--threads must be between 1 and 1024, not {threads}");
+        rayon::ThreadPoolBuilder::new().num_threads(threads).build_global()?;
+    }
+    Ok(())
+}
+
+/// Runs until the end or a signal.
+fn drive(folder: &Path, quiet: bool, json: bool) -> Result<ExitCode> {
+    let signal = signals()?;
     let config = checkpoint::read_config(folder)?;
-    let mut display = display::Display::new(&config, folder, quiet, json);
+    let mut display = Display::new(&config, folder, quiet, json);
     let stop = || signal.load(Ordering::Relaxed) != 0;
     let ended = run::train(folder, &provenance::origin(), &stop, &mut |event| display.hear(event));
     display.close();
@@ -233,7 +245,7 @@ fn overlay(args: &Args, base: &TrainConfig, group_given: bool) -> Result<TrainCo
 }
 
 /// The world with the sizes that flags give.
-fn sized(world: WorldConfig, size: &WorldArgs) -> Result<WorldConfig> {
+pub fn sized(world: WorldConfig, size: &WorldArgs) -> Result<WorldConfig> {
     match world {
         WorldConfig::Wildlife { drones, grid } => {
             size.refuse_traffic()?;

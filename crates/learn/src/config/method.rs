@@ -24,6 +24,21 @@ pub enum Method {
     CentralPlain,
 }
 
+/// What full augmentation divides the new probability of a turned copy by.
+///
+/// The action that was taken need not be one that the policy would take in the turned copy. `Copy` starts at a ratio of 1
+/// all the same, so bad actions of any probability are pushed down with full weight, without an end: teams collapse
+/// (docs/learning.md). `Rollout` weighs each copy by how likely it was, as off-policy learning must.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AugmentRatio {
+    /// By the probability that the rollout's policy gives the turned action in the turned copy: the paper's preset.
+    #[default]
+    Copy,
+    /// By the probability with which the action was taken.
+    Rollout,
+}
+
 impl Method {
     /// All methods.
     pub const ALL: [Method; 6] = [

@@ -4,7 +4,7 @@ mod method;
 mod suggest;
 mod world;
 
-pub use method::Method;
+pub use method::{AugmentRatio, Method};
 pub use world::{AnyWorld, WorldConfig};
 
 use crate::error::{Error, Result};
@@ -54,6 +54,9 @@ pub struct TrainConfig {
     pub gradient_clip: f64,
     /// Whether advantages of a minibatch are shifted to mean 0 and scaled to deviation 1.
     pub normalise_advantages: bool,
+    /// For full augmentation: what the new probability of a turned copy is compared with.
+    #[serde(default)]
+    pub augment_ratio: AugmentRatio,
     /// Each environment starts after 0 to this many random steps, so that episodes do not run in lockstep.
     pub warm_up: usize,
     /// Steps between evaluations; 0 for one at the end only.
@@ -100,6 +103,7 @@ impl TrainConfig {
             entropy_coefficient: 0.01,
             gradient_clip: 1.0,
             normalise_advantages: false,
+            augment_ratio: AugmentRatio::Copy,
             warm_up: if traffic { 80 } else { 0 },
             evaluate_every: 25_000,
             evaluate_episodes: 100,
@@ -112,6 +116,7 @@ impl TrainConfig {
             // What was tried and why: docs/learning.md.
             "default" if traffic => Ok(TrainConfig {
                 preset: "default".into(),
+                augment_ratio: AugmentRatio::Rollout,
                 learning_rate: 3e-4,
                 decay: true,
                 // Rewards are thousandths, so advantages are normalised. The small clip did best in what was tried.
@@ -124,6 +129,7 @@ impl TrainConfig {
             }),
             "default" => Ok(TrainConfig {
                 preset: "default".into(),
+                augment_ratio: AugmentRatio::Rollout,
                 decay: true,
                 lambda: 0.95,
                 normalise_advantages: true,
@@ -293,17 +299,8 @@ fn merge_world(table: &mut Table, new: Table) -> Result<()> {
     let renamed = new.get("name").is_some_and(|name| old.get("name") != Some(name));
     let mut world = old.clone();
     if renamed {
-        world = match new.get("name").and_then(Value::as_str) {
-            Some("wildlife") => Table::try_from(WorldConfig::wildlife()),
-            Some("traffic") => Table::try_from(WorldConfig::traffic()),
-            other => {
-                let other = other.unwrap_or("that");
-                return Err(Error::BadConfig(format!(
-                    "no world is called `{other}`; there are wildlife and traffic"
-                )));
-            }
-        }
-        .map_err(|e| Error::BadConfig(e.to_string()))?;
+        let name = new.get("name").and_then(Value::as_str).unwrap_or("that");
+        world = Table::try_from(WorldConfig::named(name)?).map_err(|e| Error::BadConfig(e.to_string()))?;
     }
     for (key, value) in new {
         if !world.contains_key(&key) {

@@ -50,6 +50,28 @@ impl WorldConfig {
         }
     }
 
+    /// The world with this name, in its usual size.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub fn named(name: &str) -> Result<WorldConfig> {
+        match name {
+            "wildlife" => Ok(WorldConfig::wildlife()),
+            "traffic" => Ok(WorldConfig::traffic()),
+            other => {
+                Err(Error::BadConfig(format!("no world is called `{other}`; there are wildlife and traffic")))
+            }
+        }
+    }
+
+    /// The world's name and its size, for people and for names of runs: `wildlife-3`, `traffic-2x2`.
+    pub fn label(&self) -> String {
+        match self {
+            WorldConfig::Wildlife { drones, .. } => format!("wildlife-{drones}"),
+            WorldConfig::Traffic { rows, cols, .. } => format!("traffic-{rows}x{cols}"),
+        }
+    }
+
     /// The world's name.
     pub fn name(&self) -> &'static str {
         match self {

@@ -1,0 +1,235 @@
+//! A Slurm cluster: job arrays, one task per run. What a task did is read from the run folders and what it is doing from
+//! the queue, so no accounting database is needed.
+//!
+//! Tasks of an array are numbered from 0 and must stay below the cluster's limit; each chunk therefore has a file that
+//! lists its runs, and task k makes the run on line k + 1.
+
+use crate::error::{Error, Result};
+use crate::folder::Folder;
+use equimarl_nn::model::write_file;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fs::{self, OpenOptions};
+use std::io::{ErrorKind, Write};
+use std::path::Path;
+use std::process::Command;
+
+/// Arrays are this long if the cluster does not say how long they may be: Slurm's own default.
+const USUAL_LIMIT: usize = 1000;
+
+/// How to submit.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// The partition; the cluster's default if none.
+    pub partition: Option<String>,
+    /// The time limit of a run, as Slurm writes it; the partition's if none.
+    pub time: Option<String>,
+    /// The most tasks of an array; what the cluster allows if none.
+    pub array_limit: Option<usize>,
+}
+
+/// A job array that was submitted.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Job {
+    /// Slurm's number.
+    pub id: u64,
+    /// The runs of its tasks 0, 1, ...
+    pub runs: Vec<usize>,
+}
+
+/// Submits the runs of `indices`, and says which job has which.
+///
+/// # Errors
+/// If Slurm is not there or refuses.
+pub fn submit(folder: &Folder, indices: &[usize], program: &Path, options: &Options) -> Result<Vec<Job>> {
+    let limit = match options.array_limit {
+        Some(0) => return Err(Error::Bad("--array-limit must be at least 1".into())),
+        Some(limit) => limit,
+        None => cluster_limit()?,
+    };
+    let home = folder.path.join("slurm");
+    let logs = home.join("logs");
+    fs::create_dir_all(&logs).map_err(|e| Error::file(&logs, e))?;
+    let mut jobs = vec![];
+    let before = self::jobs(folder)?.len();
+    for (i, runs) in indices.chunks(limit).enumerate() {
+        let chunk = before + i;
+        let (list, script) = (home.join(format!("{chunk}.runs")), home.join(format!("{chunk}.sh")));
+        let lines: String = runs.iter().map(|r| format!("{r}\n")).collect();
+        write_file(&list, lines.as_bytes()).map_err(equimarl_learn::Error::from)?;
+        let text = script_text(folder, &list, program)?;
+        write_file(&script, text.as_bytes()).map_err(equimarl_learn::Error::from)?;
+        let mut command = Command::new("sbatch");
+        command.arg("--parsable").args(arguments(folder, runs.len(), &logs, options)).arg(&script);
+        let answer = ask(&mut command)?;
+        let id = answer.trim().split(';').next().and_then(|id| id.parse().ok());
+        let Some(id) = id else {
+            return Err(Error::Bad(format!("sbatch answered `{}` instead of a job number", answer.trim())));
+        };
+        let job = Job { id, runs: runs.to_vec() };
+        note(folder, &job)?;
+        jobs.push(job);
+    }
+    Ok(jobs)
+}
+
+/// What `sbatch` is told. The signal goes to the batch shell, which is the run itself, 60 seconds before its time is up.
+fn arguments(folder: &Folder, tasks: usize, logs: &Path, options: &Options) -> Vec<String> {
+    let mut all = vec![
+        format!("--job-name={}", folder.sweep.name),
+        format!("--array=0-{}", tasks - 1),
+        "--ntasks=1".into(),
+        "--cpus-per-task=1".into(),
+        "--requeue".into(),
+        "--open-mode=append".into(),
+        "--signal=B:TERM@60".into(),
+        format!("--output={}/%A_%a.log", logs.display()),
+    ];
+    all.extend(options.partition.iter().map(|p| format!("--partition={p}")));
+    all.extend(options.time.iter().map(|t| format!("--time={t}")));
+    all
+}
+
+fn script_text(folder: &Folder, list: &Path, program: &Path) -> Result<String> {
+    Ok(format!(
+        "#!/bin/sh\n\
+         # Task k of the array makes the run on line k + 1 of the list.\n\
+         run=$(sed -n \"$((SLURM_ARRAY_TASK_ID + 1))p\" {})\n\
+         exec {} sweep run {} --index \"$run\" --threads 1 --quiet\n",
+        quoted(list)?,
+        quoted(program)?,
+        quoted(&folder.path)?,
+    ))
+}
+
+/// For a shell.
+fn quoted(path: &Path) -> Result<String> {
+    match path.to_str() {
+        Some(text) => Ok(format!("'{}'", text.replace('\'', "'\\''"))),
+        None => Err(Error::Bad(format!("{} is not a path that a script can name", path.display()))),
+    }
+}
+
+/// All jobs that were submitted for this folder.
+///
+/// # Errors
+/// If the list cannot be read.
+pub fn jobs(folder: &Folder) -> Result<Vec<Job>> {
+    let path = folder.path.join("slurm/jobs.jsonl");
+    match fs::read_to_string(&path) {
+        Err(e) if e.kind() == ErrorKind::NotFound => Ok(vec![]),
+        Err(e) => Err(Error::file(&path, e)),
+        Ok(text) => text
+            .lines()
+            .map(|line| {
+                serde_json::from_str(line).map_err(|e| Error::Bad(format!("{}: {e}", path.display())))
+            })
+            .collect(),
+    }
+}
+
+fn note(folder: &Folder, job: &Job) -> Result<()> {
+    let path = folder.path.join("slurm/jobs.jsonl");
+    let line = serde_json::to_string(job).map_err(|e| Error::Bad(e.to_string()))?;
+    let failed = |e| Error::file(&path, e);
+    let mut file = OpenOptions::new().create(true).append(true).open(&path).map_err(failed)?;
+    file.write_all(format!("{line}\n").as_bytes()).map_err(failed)?;
+    file.sync_all().map_err(failed)
+}
+
+/// What the queue says of runs: `PENDING`, `RUNNING` and the like, with the job and task. Runs that are not in the queue
+/// are not in the answer.
+///
+/// # Errors
+/// If Slurm is not there or does not answer.
+pub fn queue(folder: &Folder) -> Result<BTreeMap<usize, Queued>> {
+    let jobs = jobs(folder)?;
+    if jobs.is_empty() {
+        return Ok(BTreeMap::new());
+    }
+    // The queue forgets jobs, and to be asked about forgotten ones is an error; so all are asked for.
+    let answer = ask(Command::new("squeue").args(["--noheader", "--array", "--format=%F|%K|%T|%r"]))?;
+    Ok(read_queue(&answer, &jobs))
+}
+
+/// A run in the queue.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Queued {
+    /// The job and its task, as `scancel` takes them.
+    pub task: String,
+    /// Slurm's word for what it does.
+    pub state: String,
+    /// Why it waits.
+    pub reason: String,
+}
+
+fn read_queue(answer: &str, jobs: &[Job]) -> BTreeMap<usize, Queued> {
+    let mut found = BTreeMap::new();
+    for line in answer.lines() {
+        let parts: Vec<&str> = line.trim().split('|').collect();
+        let [job, task, state, reason] = parts[..] else { continue };
+        let (Ok(id), Ok(number)) = (job.parse::<u64>(), task.parse::<usize>()) else { continue };
+        let run = jobs.iter().find(|j| j.id == id).and_then(|j| j.runs.get(number));
+        if let Some(run) = run {
+            let (state, reason) = (state.to_string(), reason.to_string());
+            found.insert(*run, Queued { task: format!("{job}_{task}"), state, reason });
+        }
+    }
+    found
+}
+
+/// Array indices must stay below the cluster's `MaxArraySize`.
+fn cluster_limit() -> Result<usize> {
+    let answer = ask(Command::new("scontrol").args(["show", "config"]))?;
+    Ok(read_limit(&answer).unwrap_or(USUAL_LIMIT))
+}
+
+fn read_limit(config: &str) -> Option<usize> {
+    let line = config.lines().find(|l| l.trim_start().starts_with("MaxArraySize"))?;
+    let size: usize = line.split_once('=')?.1.trim().parse().ok()?;
+    // The size is one more than the largest index.
+    Some(size.max(1))
+}
+
+/// Runs one of Slurm's commands.
+fn ask(command: &mut Command) -> Result<String> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let output = command.output().map_err(|e| match e.kind() {
+        ErrorKind::NotFound => Error::Bad(format!(
+            "there is no `{name}` here, so Slurm is not installed on this machine; use --engine local, or a login node"
+        )),
+        _ => Error::Bad(format!("cannot run {name}: {e}")),
+    })?;
+    if !output.status.success() {
+        let why = String::from_utf8_lossy(&output.stderr);
+        let why = why.split_whitespace().collect::<Vec<_>>().join(" ");
+        return Err(Error::Bad(format!("{name} refused: {why}")));
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_queue_is_read_by_job_and_task() {
+        let jobs = [Job { id: 7, runs: vec![4, 9] }, Job { id: 8, runs: vec![2] }];
+        let text = "7|1|RUNNING|None\n8|0|PENDING|Resources\n99|0|RUNNING|None\n7|5|RUNNING|None\nnonsense\n";
+        let found = read_queue(text, &jobs);
+        assert_eq!(found.len(), 2);
+        assert_eq!((found[&9].state.as_str(), found[&9].task.as_str()), ("RUNNING", "7_1"));
+        assert_eq!((found[&2].state.as_str(), found[&2].reason.as_str()), ("PENDING", "Resources"));
+    }
+
+    #[test]
+    fn the_limit_is_read_from_the_configuration() {
+        assert_eq!(read_limit("A = 1\nMaxArraySize            = 1001\n"), Some(1001));
+        assert_eq!(read_limit("nothing"), None);
+    }
+
+    #[test]
+    fn paths_survive_the_shell() {
+        assert_eq!(quoted(Path::new("/a b/it's")).unwrap(), "'/a b/it'\\''s'");
+    }
+}

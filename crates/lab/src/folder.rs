@@ -1,0 +1,294 @@
+//! The folder of a sweep: `sweep.toml`, a run directory for every finished run, `unfinished/` for those that are not,
+//! `failed/` with the reasons of those that cannot be.
+//!
+//! A run is made in `unfinished/NAME` and renamed to `NAME` at its end, so that whatever stands under its name is whole.
+
+use crate::error::{Error, Result};
+use crate::grid::{Planned, Sweep};
+use crate::record::{Record, State};
+use equimarl_learn::run::{self, Ended, Event};
+use equimarl_nn::model::write_file;
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+/// How a run of a sweep stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// Its folder is there.
+    Finished,
+    /// It was made before and kept in the results folder.
+    Kept,
+    /// A process is at it.
+    Running,
+    /// It was begun, and nobody is at it.
+    Stopped,
+    /// It cannot be made, and why.
+    Failed(String),
+    /// Nobody has begun it.
+    Waiting,
+}
+
+impl Standing {
+    /// In a word.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Standing::Finished => "finished",
+            Standing::Kept => "kept",
+            Standing::Running => "running",
+            Standing::Stopped => "stopped",
+            Standing::Failed(_) => "failed",
+            Standing::Waiting => "waiting",
+        }
+    }
+
+    /// Whether there is nothing left to do.
+    pub fn is_done(&self) -> bool {
+        matches!(self, Standing::Finished | Standing::Kept)
+    }
+}
+
+/// A sweep and its folder.
+#[derive(Clone, Debug)]
+pub struct Folder {
+    /// The runs.
+    pub sweep: Sweep,
+    /// The folder.
+    pub path: PathBuf,
+}
+
+impl Folder {
+    /// The folder of a sweep that may have been begun before.
+    ///
+    /// # Errors
+    /// If the folder holds runs of the same names with other settings.
+    pub fn open(sweep: Sweep, path: &Path) -> Result<Folder> {
+        let path = std::path::absolute(path).map_err(|e| Error::file(path, e))?;
+        let folder = Folder { sweep, path };
+        for planned in &folder.sweep.runs {
+            for home in [folder.finished(planned), folder.unfinished(planned)] {
+                let Ok(text) = fs::read_to_string(home.join("config.toml")) else { continue };
+                if text != planned.config.to_toml() {
+                    return Err(Error::Bad(format!(
+                        "{} was made with other settings than the sweep has now; choose another --out",
+                        home.display()
+                    )));
+                }
+            }
+        }
+        Ok(folder)
+    }
+
+    /// A sweep that was begun in this folder.
+    ///
+    /// # Errors
+    /// If none was.
+    pub fn begun(path: &Path) -> Result<Folder> {
+        let file = path.join("sweep.toml");
+        if !file.exists() {
+            return Err(Error::Bad(format!(
+                "{} is not the folder of a sweep: it has no sweep.toml",
+                path.display()
+            )));
+        }
+        Folder::open(Sweep::read(&file)?, path)
+    }
+
+    /// Makes the folder and leaves the sweep's file in it.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn prepare(&self) -> Result<()> {
+        for part in ["unfinished", "failed"] {
+            let path = self.path.join(part);
+            fs::create_dir_all(&path).map_err(|e| Error::file(&path, e))?;
+        }
+        let file = self.path.join("sweep.toml");
+        // Jobs of a cluster read it while we may be writing.
+        if fs::read_to_string(&file).ok().as_deref() != Some(&self.sweep.text) {
+            write_file(&file, self.sweep.text.as_bytes()).map_err(equimarl_learn::Error::from)?;
+        }
+        Ok(())
+    }
+
+    /// Where a run is when it is finished.
+    pub fn finished(&self, planned: &Planned) -> PathBuf {
+        self.path.join(&planned.name)
+    }
+
+    /// Where a run is until then.
+    pub fn unfinished(&self, planned: &Planned) -> PathBuf {
+        self.path.join("unfinished").join(&planned.name)
+    }
+
+    fn failed(&self, planned: &Planned) -> PathBuf {
+        self.path.join("failed").join(format!("{}.txt", planned.name))
+    }
+
+    /// How all runs stand, in the order of their indices.
+    ///
+    /// # Errors
+    /// If kept results cannot be read.
+    pub fn standings(&self) -> Result<Vec<Standing>> {
+        let kept = self.kept()?;
+        Ok(self.sweep.runs.iter().map(|planned| self.standing(planned, &kept)).collect())
+    }
+
+    /// How one run stands; `kept` are the kept results.
+    pub fn standing(&self, planned: &Planned, kept: &BTreeMap<String, State>) -> Standing {
+        if self.finished(planned).join("summary.json").exists() {
+            return Standing::Finished;
+        }
+        let unfinished = self.unfinished(planned);
+        if is_busy(&unfinished) {
+            return Standing::Running;
+        }
+        if let Ok(why) = fs::read_to_string(self.failed(planned)) {
+            return Standing::Failed(why.trim().into());
+        }
+        match kept.get(&planned.config.hash()) {
+            Some(State::Finished) => return Standing::Kept,
+            Some(State::Failed(why)) => return Standing::Failed(why.clone()),
+            Some(State::Unfinished) | None => {}
+        }
+        if unfinished.join("config.toml").exists() { Standing::Stopped } else { Standing::Waiting }
+    }
+
+    /// Makes the run with this index, or goes on with it, in this process. What fails is noted with its reason.
+    ///
+    /// # Errors
+    /// If the run fails, or its folder cannot be written.
+    pub fn make(
+        &self,
+        index: usize,
+        origin: &Value,
+        stop: &dyn Fn() -> bool,
+        listen: &mut dyn FnMut(Event<'_>),
+    ) -> Result<Ended> {
+        let planned = self.planned(index)?;
+        let (finished, unfinished) = (self.finished(planned), self.unfinished(planned));
+        if let Some(summary) = run::summary(&finished)? {
+            return Ok(Ended::Finished(summary));
+        }
+        let ended =
+            begin(&unfinished, planned).and_then(|()| Ok(run::train(&unfinished, origin, stop, listen)?));
+        match ended {
+            Ok(Ended::Finished(summary)) => {
+                fs::rename(&unfinished, &finished).map_err(|e| Error::file(&finished, e))?;
+                let _ = fs::remove_file(self.failed(planned));
+                Ok(Ended::Finished(summary))
+            }
+            Ok(stopped) => Ok(stopped),
+            // Somebody else is at it, which is no failure of the run.
+            Err(error) if is_busy(&unfinished) => Err(error),
+            Err(error) => {
+                let note = format!("{error}\n");
+                write_file(self.failed(planned), note.as_bytes()).map_err(equimarl_learn::Error::from)?;
+                Err(error)
+            }
+        }
+    }
+
+    /// The run with this index.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub fn planned(&self, index: usize) -> Result<&Planned> {
+        self.sweep.runs.get(index).ok_or_else(|| {
+            let n = self.sweep.runs.len();
+            Error::Bad(format!("there is no run {index}; the sweep has {n}, numbered from 0"))
+        })
+    }
+
+    /// Forgets that a run failed, so that it is tried again.
+    ///
+    /// # Errors
+    /// If the note cannot be removed.
+    pub fn forgive(&self, index: usize) -> Result<()> {
+        let note = self.failed(self.planned(index)?);
+        match fs::remove_file(&note) {
+            Err(e) if e.kind() != ErrorKind::NotFound => Err(Error::file(&note, e)),
+            _ => Ok(()),
+        }
+    }
+
+    /// The file of kept results, if the sweep keeps any.
+    pub fn results(&self) -> Option<PathBuf> {
+        Some(self.sweep.kept.as_ref()?.join(format!("{}.jsonl", self.sweep.name)))
+    }
+
+    /// The states of all runs in the results folder, by the hash of their settings.
+    ///
+    /// # Errors
+    /// If a file of results cannot be read.
+    pub fn kept(&self) -> Result<BTreeMap<String, State>> {
+        let mut states = BTreeMap::new();
+        let Some(Ok(entries)) = self.sweep.kept.as_ref().map(fs::read_dir) else { return Ok(states) };
+        for path in entries.filter_map(|e| Some(e.ok()?.path())) {
+            if path.extension().is_some_and(|e| e == "jsonl") {
+                states.extend(Record::read_all(&path)?.into_iter().map(|r| (r.config_hash, r.state)));
+            }
+        }
+        Ok(states)
+    }
+
+    /// Adds runs that are finished or failed to the kept results, and says how many are new.
+    ///
+    /// # Errors
+    /// If they cannot be read or written.
+    pub fn keep(&self, indices: impl IntoIterator<Item = usize>) -> Result<usize> {
+        let Some(path) = self.results() else { return Ok(0) };
+        if let Some(home) = path.parent() {
+            fs::create_dir_all(home).map_err(|e| Error::file(home, e))?;
+        }
+        let failed = |e| Error::file(&path, e);
+        let mut file = OpenOptions::new().create(true).read(true).append(true).open(&path).map_err(failed)?;
+        file.lock().map_err(failed)?;
+        cut_torn_line(&mut file).map_err(failed)?;
+        let known: BTreeSet<String> = self.kept()?.into_keys().collect();
+        let mut added = 0;
+        for index in indices {
+            let planned = self.planned(index)?;
+            if known.contains(&planned.config.hash()) {
+                continue;
+            }
+            let record = match fs::read_to_string(self.failed(planned)) {
+                Ok(why) => Record::of_run(&self.unfinished(planned), &planned.name, Some(why.trim().into()))?,
+                Err(_) if self.finished(planned).exists() => {
+                    Record::of_run(&self.finished(planned), &planned.name, None)?
+                }
+                Err(_) => continue,
+            };
+            let line = serde_json::to_string(&record).map_err(|e| Error::Bad(e.to_string()))?;
+            file.write_all(format!("{line}\n").as_bytes()).map_err(failed)?;
+            added += 1;
+        }
+        file.sync_all().map_err(failed)?;
+        Ok(added)
+    }
+}
+
+/// Makes the run's folder if nobody has.
+fn begin(unfinished: &Path, planned: &Planned) -> Result<()> {
+    if !unfinished.join("config.toml").exists() {
+        run::create(unfinished, &planned.config)?;
+    }
+    Ok(())
+}
+
+/// Whether a process trains in this folder: it holds a lock then.
+fn is_busy(run: &Path) -> bool {
+    let Ok(file) = OpenOptions::new().write(true).open(run.join("metrics.jsonl")) else { return false };
+    matches!(file.try_lock(), Err(TryLockError::WouldBlock))
+}
+
+/// Whoever was killed while writing left half a line, which would spoil the next one.
+fn cut_torn_line(file: &mut File) -> std::io::Result<()> {
+    let mut text = Vec::new();
+    file.seek(SeekFrom::Start(0))?;
+    file.read_to_end(&mut text)?;
+    let whole = text.iter().rposition(|b| *b == b'\n').map_or(0, |i| i + 1);
+    if whole < text.len() { file.set_len(whole as u64) } else { Ok(()) }
+}

@@ -1,0 +1,305 @@
+//! A sweep file: which runs to make. Any setting may be a list, and every combination becomes a run.
+//!
+//! ```toml
+//! name = "quick"
+//! preset = "paper"             # what the settings start from
+//! kept = "../docs/results"     # optional: finished runs are kept here, and not made again
+//!
+//! [settings]                   # of all runs
+//! evaluate_every = 0
+//!
+//! [[grid]]                     # one block or several
+//! method = ["equivariant", "plain"]
+//! learning_rate = [3e-4, 1e-3]
+//! seed = "1-10"                # the same as [1, 2, ..., 10]
+//! steps = 20000
+//! world = { name = "wildlife", drones = 3 }
+//! ```
+
+use crate::error::{Error, Result};
+use equimarl_learn::{Method, TrainConfig, WorldConfig};
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use toml::{Table, Value};
+
+/// More runs than anybody means.
+const MOST: usize = 1_000_000;
+
+/// A sweep: its name and its runs in a fixed order.
+#[derive(Clone, Debug)]
+pub struct Sweep {
+    /// The name, which its kept results have, too.
+    pub name: String,
+    /// Where finished runs are kept, if anywhere.
+    pub kept: Option<PathBuf>,
+    /// The runs; a run's index is its place.
+    pub runs: Vec<Planned>,
+    /// The file's content with `kept` made absolute.
+    pub text: String,
+}
+
+/// A run to make.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Planned {
+    /// Its name, and its folder's.
+    pub name: String,
+    /// Its settings.
+    pub config: TrainConfig,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    name: String,
+    #[serde(default = "paper")]
+    preset: String,
+    kept: Option<PathBuf>,
+    #[serde(default)]
+    settings: Table,
+    grid: Vec<Table>,
+}
+
+fn paper() -> String {
+    "paper".into()
+}
+
+impl Sweep {
+    /// Reads a sweep file.
+    ///
+    /// # Errors
+    /// If it cannot be read, a setting is wrong, or two runs would be the same.
+    pub fn read(path: &Path) -> Result<Sweep> {
+        let text = fs::read_to_string(path).map_err(|e| Error::file(path, e))?;
+        let home = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        Sweep::parse(&text, home).map_err(|e| Error::Bad(format!("{}: {e}", path.display())))
+    }
+
+    /// Reads the text of a sweep file that lies in the folder `home`.
+    ///
+    /// # Errors
+    /// As [`Sweep::read`].
+    pub fn parse(text: &str, home: &Path) -> Result<Sweep> {
+        let bad = |e: toml::de::Error| Error::Bad(one_line(e.message()));
+        let mut table: Table = text.parse().map_err(bad)?;
+        let file: File = table.clone().try_into().map_err(bad)?;
+        if file.name.is_empty() || !file.name.chars().all(plain_letter) {
+            return Err(Error::Bad(format!(
+                "`name` is `{}`; letters, digits, `-`, `_` and `.` make a name",
+                file.name
+            )));
+        }
+        let kept = match &file.kept {
+            None => None,
+            Some(kept) => {
+                let kept = std::path::absolute(home.join(kept)).map_err(|e| Error::file(kept, e))?;
+                table.insert("kept".into(), Value::String(kept.display().to_string()));
+                Some(kept)
+            }
+        };
+        if file.grid.is_empty() {
+            return Err(Error::Bad("there is no [[grid]], so there is nothing to run".into()));
+        }
+        let mut runs = vec![];
+        for (i, block) in file.grid.iter().enumerate() {
+            let found = expand(&file.preset, &file.settings, block);
+            runs.extend(found.map_err(|e| Error::Bad(format!("[[grid]] {}: {e}", i + 1)))?);
+        }
+        let runs = named(runs)?;
+        Ok(Sweep { name: file.name, kept, runs, text: table.to_string() })
+    }
+}
+
+fn plain_letter(c: char) -> bool {
+    c.is_ascii_alphanumeric() || "-_.".contains(c)
+}
+
+/// Messages of the TOML reader may have several lines.
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// All combinations of a block. Seeds change last, so that a sweep that stops early has all methods.
+fn expand(preset: &str, settings: &Table, block: &Table) -> Result<Vec<TrainConfig>> {
+    let mut all = settings.clone();
+    all.extend(block.clone());
+    let mut axes: Vec<(String, Vec<Value>)> = vec![];
+    for (key, value) in all {
+        let values = match value {
+            Value::String(text) if key == "seed" => seeds(&text)?,
+            Value::Array(values) => values,
+            value => vec![value],
+        };
+        if values.is_empty() {
+            return Err(Error::Bad(format!("`{key}` is an empty list")));
+        }
+        axes.push((key, values));
+    }
+    // A stable sort: other axes stay in the order of their names.
+    axes.sort_by_key(|(key, _)| match key.as_str() {
+        "seed" => 0,
+        "world" => 1,
+        "method" => 3,
+        _ => 2,
+    });
+    let count = axes.iter().try_fold(1usize, |n, (_, values)| n.checked_mul(values.len()));
+    let Some(count) = count.filter(|n| *n <= MOST) else {
+        return Err(Error::Bad(format!("this makes more than {MOST} runs")));
+    };
+    (0..count).map(|index| resolve(preset, &pick(&axes, index))).collect()
+}
+
+/// The combination with this number; the last axis changes fastest.
+fn pick(axes: &[(String, Vec<Value>)], mut index: usize) -> Table {
+    let mut chosen = Table::new();
+    for (key, values) in axes.iter().rev() {
+        chosen.insert(key.clone(), values[index % values.len()].clone());
+        index /= values.len();
+    }
+    chosen
+}
+
+/// `"1-10"`, `"7"` or `"1-3, 8, 10-12"`.
+fn seeds(text: &str) -> Result<Vec<Value>> {
+    let wrong =
+        || Error::Bad(format!("cannot read the seeds `{text}`; write for example \"1-10\" or [1, 5, 9]"));
+    let mut seeds = vec![];
+    for part in text.split(',') {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let number = |t: &str| t.trim().parse::<i64>().map_err(|_| wrong());
+        let (first, last) = (number(first)?, number(last)?);
+        if first > last || last - first >= MOST as i64 {
+            return Err(wrong());
+        }
+        seeds.extend((first..=last).map(Value::Integer));
+    }
+    Ok(seeds)
+}
+
+/// Settings of one run: the preset for its world and method, then everything else.
+fn resolve(preset: &str, chosen: &Table) -> Result<TrainConfig> {
+    let mut rest = chosen.clone();
+    let method: Method = match rest.remove("method") {
+        None => Method::Equivariant,
+        Some(Value::String(name)) => name.parse().map_err(|e| Error::Bad(format!("{e}")))?,
+        Some(other) => return Err(Error::Bad(format!("`method` must be a name, not {other}"))),
+    };
+    let world = world(rest.get("world"))?;
+    let base = TrainConfig::preset(preset, world, method)?;
+    let mut config = TrainConfig::overlay(&base, &rest.to_string())?;
+    if !rest.contains_key("group") {
+        // The size may have changed what symmetry there is.
+        config.group = config.world.usual_group().into();
+    }
+    Ok(config)
+}
+
+fn world(value: Option<&Value>) -> Result<WorldConfig> {
+    let name = match value {
+        None => "wildlife",
+        Some(Value::Table(table)) => table.get("name").and_then(Value::as_str).unwrap_or("wildlife"),
+        Some(other) => {
+            return Err(Error::Bad(format!(
+                "`world` is {other}; write a table such as {{ name = \"wildlife\", drones = 3 }}"
+            )));
+        }
+    };
+    Ok(WorldConfig::named(name)?)
+}
+
+/// Names that tell runs apart: world, method, learning rate and seed, and whatever else differs.
+fn named(configs: Vec<TrainConfig>) -> Result<Vec<Planned>> {
+    let tables: Vec<Table> = configs.iter().filter_map(|c| Table::try_from(c).ok()).collect();
+    let usual = ["method", "learning_rate", "seed", "world", "preset"];
+    let differs = |key: &String| {
+        let first = tables.first().and_then(|t| t.get(key));
+        !usual.contains(&key.as_str()) && tables.iter().any(|t| t.get(key) != first)
+    };
+    let keys: Vec<String> = tables.first().map(|t| t.keys().cloned().collect()).unwrap_or_default();
+    let varying: Vec<String> = keys.into_iter().filter(differs).collect();
+    let mut runs = vec![];
+    let mut seen: BTreeMap<String, usize> = BTreeMap::new();
+    for (index, (config, table)) in configs.into_iter().zip(&tables).enumerate() {
+        let mut name = format!("{}-{}-{}", config.world.label(), config.method, config.learning_rate);
+        for key in &varying {
+            let value = table.get(key).map(|v| v.to_string().replace('"', "")).unwrap_or_default();
+            name += &format!("-{key}{value}");
+        }
+        name += &format!("-{}", config.seed);
+        let name: String = name.chars().map(|c| if plain_letter(c) { c } else { '_' }).collect();
+        if let Some(before) = seen.insert(name.clone(), index) {
+            return Err(Error::Bad(format!(
+                "runs {before} and {index} are both called `{name}`: the grid names the same run twice"
+            )));
+        }
+        runs.push(Planned { name, config });
+    }
+    Ok(runs)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Result<Sweep> {
+        Sweep::parse(text, Path::new("."))
+    }
+
+    #[test]
+    fn every_combination_is_a_run_and_seeds_change_last() {
+        let sweep = parse(
+            "name = 'a'\n[settings]\nevaluate_every = 0\n[[grid]]\nmethod = ['equivariant', 'plain']\n\
+             learning_rate = [3e-4, 1e-3]\nseed = '1-2'\nsteps = 400\nworld = { name = 'wildlife', drones = 4 }",
+        )
+        .unwrap();
+        let names: Vec<&str> = sweep.runs.iter().map(|r| r.name.as_str()).collect();
+        assert_eq!(names.len(), 8);
+        assert_eq!(names[0], "wildlife-4-equivariant-0.0003-1");
+        assert_eq!(names[1], "wildlife-4-plain-0.0003-1");
+        assert_eq!(names[2], "wildlife-4-equivariant-0.001-1");
+        assert_eq!(names[7], "wildlife-4-plain-0.001-2");
+        let config = &sweep.runs[7].config;
+        assert_eq!((config.steps, config.evaluate_every, config.seed), (400, 0, 2));
+        assert_eq!(config.preset, "paper");
+    }
+
+    #[test]
+    fn other_settings_that_differ_stand_in_the_name() {
+        let sweep = parse("name = 'a'\n[[grid]]\nlambda = [0.9, 1.0]\nworld = {name = 'traffic'}").unwrap();
+        assert_eq!(sweep.runs[0].name, "traffic-2x2-equivariant-0.0001-lambda0.9-0");
+    }
+
+    #[test]
+    fn a_sweep_reads_its_own_copy() {
+        let text = "name = 'a'\nkept = 'x'\n[[grid]]\nseed = '1-3'";
+        let sweep = Sweep::parse(text, Path::new("/tmp/there")).unwrap();
+        assert_eq!(sweep.kept.as_deref(), Some(Path::new("/tmp/there/x")));
+        let again = Sweep::parse(&sweep.text, Path::new("/elsewhere")).unwrap();
+        assert_eq!((again.kept, again.runs), (sweep.kept, sweep.runs));
+    }
+
+    #[test]
+    fn bad_sweeps_say_what_is_wrong() {
+        for (text, part) in [
+            ("", "missing field `name`"),
+            ("name = 'a/b'\n[[grid]]\n", "`name` is `a/b`"),
+            ("name = 'a'\ngrid = []", "nothing to run"),
+            ("name = 'a'\ngrdi = 1\n[[grid]]\n", "unknown field `grdi`"),
+            ("name = 'a'\n[[grid]]\nmethod = 'magic'", "magic"),
+            ("name = 'a'\n[[grid]]\nmethod = 3", "`method` must be a name"),
+            ("name = 'a'\n[[grid]]\nlearning_rte = 3", "did you mean `learning_rate`?"),
+            ("name = 'a'\n[[grid]]\nseed = [1, 1]", "runs 0 and 1 are both called"),
+            ("name = 'a'\n[[grid]]\nseed = '5-1'", "cannot read the seeds `5-1`"),
+            ("name = 'a'\n[[grid]]\nseed = []", "`seed` is an empty list"),
+            ("name = 'a'\n[[grid]]\nseed = '1-1000000'\nclip = [0.1, 0.2]", "more than 1000000 runs"),
+            ("name = 'a'\n[[grid]]\nworld = 'wildlife'", "write a table"),
+            ("name = 'a'\n[[grid]]\nworld = {name = 'chess'}", "chess"),
+            ("name = 'a'\npreset = 'fast'\n[[grid]]\n", "no preset is called `fast`"),
+        ] {
+            let error = parse(text).unwrap_err().to_string();
+            assert!(error.contains(part), "{text}: {error}");
+            assert!(!error.contains('\n'), "{error}");
+        }
+    }
+}

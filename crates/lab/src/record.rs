@@ -1,0 +1,160 @@
+//! A run in a few kilobytes: its settings, how it ended, and its learning curve. Figures and statistics read nothing else.
+
+use crate::error::{Error, Result};
+use equimarl_learn::{TrainConfig, checkpoint};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+
+/// A curve keeps at most about this many points.
+const POINTS: usize = 100;
+
+/// How a run stands.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum State {
+    /// All steps are done.
+    Finished,
+    /// It has steps left.
+    Unfinished,
+    /// It cannot go on, and why.
+    Failed(String),
+}
+
+/// Values over environment steps, from the lines of `metrics.jsonl`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Curve {
+    /// Environment steps so far.
+    pub steps: Vec<u64>,
+    /// The mean return of the last 100 training episodes.
+    #[serde(rename = "return")]
+    pub returns: Vec<f64>,
+    /// The mean waiting time of the last 20 training episodes; empty where nobody waits.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub waiting: Vec<f64>,
+}
+
+/// A run, as it is kept.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Record {
+    /// The run's name within its sweep.
+    pub name: String,
+    /// How it stands.
+    pub state: State,
+    /// The hash of its settings.
+    pub config_hash: String,
+    /// Its settings, every one.
+    pub config: TrainConfig,
+    /// The content of `summary.json`; null while there is none.
+    pub summary: Value,
+    /// Its learning curve.
+    pub curve: Curve,
+}
+
+impl Record {
+    /// Reads a run directory. A run without a summary is unfinished; `failed` says if it is known to be broken.
+    ///
+    /// # Errors
+    /// If its settings or its summary cannot be read.
+    pub fn of_run(run: &Path, name: &str, failed: Option<String>) -> Result<Record> {
+        let config = checkpoint::read_config(run)?;
+        let summary = equimarl_learn::run::summary(run)?;
+        let state = match (&summary, failed) {
+            (Some(_), _) => State::Finished,
+            (None, Some(why)) => State::Failed(why),
+            (None, None) => State::Unfinished,
+        };
+        let text = fs::read_to_string(run.join("metrics.jsonl")).unwrap_or_default();
+        Ok(Record {
+            name: name.into(),
+            state,
+            config_hash: config.hash(),
+            config,
+            summary: summary.unwrap_or(Value::Null),
+            curve: Curve::of_metrics(&text).thinned(POINTS),
+        })
+    }
+
+    /// Reads records from a file with one per line.
+    ///
+    /// # Errors
+    /// If the file cannot be read or a line is not a record; a last line that was cut off is left out.
+    pub fn read_all(path: &Path) -> Result<Vec<Record>> {
+        let text = fs::read_to_string(path).map_err(|e| Error::file(path, e))?;
+        let mut records = vec![];
+        let whole = text.ends_with('\n');
+        let lines: Vec<&str> = text.lines().collect();
+        for (i, line) in lines.iter().enumerate() {
+            match serde_json::from_str(line) {
+                Ok(record) => records.push(record),
+                Err(_) if i + 1 == lines.len() && !whole => {}
+                Err(e) => {
+                    return Err(Error::Bad(format!("{} line {}: {e}", path.display(), i + 1)));
+                }
+            }
+        }
+        Ok(records)
+    }
+}
+
+impl Curve {
+    /// All points of metrics; lines that are not whole are left out, so that a run can be read while it writes.
+    pub fn of_metrics(text: &str) -> Curve {
+        let mut curve = Curve::default();
+        for line in text.lines() {
+            let Ok(line) = serde_json::from_str::<Value>(line) else { continue };
+            // The first episodes may not have ended yet.
+            let (Some(steps), Some(value)) = (line["steps"].as_u64(), line["return"].as_f64()) else {
+                continue;
+            };
+            let waiting = line["waiting"].as_f64();
+            if waiting.is_none() && !curve.waiting.is_empty() {
+                continue;
+            }
+            curve.steps.push(steps);
+            curve.returns.push(rounded(value));
+            curve.waiting.extend(waiting.map(rounded));
+        }
+        curve
+    }
+
+    /// Every k-th point such that at most about `most` are left; the last point stays.
+    pub fn thinned(&self, most: usize) -> Curve {
+        let (n, every) = (self.steps.len(), self.steps.len().div_ceil(most.max(1)).max(1));
+        let stays = |i: usize| (i + 1) % every == 0 || i + 1 == n;
+        let thin =
+            |values: &[f64]| values.iter().enumerate().filter(|(i, _)| stays(*i)).map(|(_, v)| *v).collect();
+        Curve {
+            steps: self.steps.iter().enumerate().filter(|(i, _)| stays(*i)).map(|(_, s)| *s).collect(),
+            returns: thin(&self.returns),
+            waiting: thin(&self.waiting),
+        }
+    }
+}
+
+/// Four decimals are finer than any standard error, and short.
+fn rounded(x: f64) -> f64 {
+    (x * 1e4).round() / 1e4
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn curves_come_from_whole_lines_and_keep_their_end() {
+        let mut text = String::new();
+        for i in 1..=250 {
+            text += &format!("{{\"steps\":{},\"return\":{}}}\n", i * 400, f64::from(i) / 3.0);
+        }
+        text += "{\"steps\":100000,\"evaluation\":{}}\n{\"steps\":1004";
+        let curve = Curve::of_metrics(&text);
+        assert_eq!(curve.steps.len(), 250);
+        let thin = curve.thinned(100);
+        assert_eq!(thin.steps.len(), 84); // every third of 250, and the last
+        assert_eq!(thin.steps.last(), Some(&100_000));
+        assert_eq!(thin.steps[0], 1200);
+        assert_eq!(thin.returns[0], 1.0);
+    }
+}
