@@ -15,6 +15,7 @@ mod show;
 mod solve;
 mod sweep;
 mod train;
+mod view;
 mod world;
 
 use clap::{Parser, Subcommand};
@@ -49,6 +50,8 @@ enum Verb {
     Sweep(sweep::Args),
     /// Say what many runs amount to: curves, statistics and figures on one page.
     Report(report::Args),
+    /// See runs, episodes and symmetry in the browser, on a page served to this machine.
+    View(view::Args),
     /// Replay a scripted episode, step by step.
     Replay(replay::Args),
     /// Print what is in a model file: layers, representations, ranks, parameters.
@@ -69,6 +72,7 @@ fn main() -> ExitCode {
         Verb::Solve(solve) => solve.run(),
         Verb::Sweep(args) => sweep::run(&args),
         Verb::Report(args) => report::run(&args),
+        Verb::View(args) => view::run(&args),
         Verb::Replay(args) => replay::run(&args),
         Verb::Inspect(args) => inspect::run(&args),
         Verb::Export(args) => export::run(&args),
