@@ -3,7 +3,7 @@
 //! ```text
 //! area(run)  = mean of the training curve's return over its points up to 50,000 steps; -infinity if the run failed
 //! score(rate) = median of area over the seeds
-//! chosen      = the rate with the highest score; the smaller of two that are equal
+//! chosen      = the rate with the highest score; among equals the one with fewer failed runs, then the smaller one
 //! ```
 //!
 //! The area rewards both learning fast and ending high. Choosing on seeds that are reported later flatters: the best of
@@ -44,7 +44,7 @@ pub struct Choice {
     pub setting: String,
     /// The team.
     pub method: String,
-    /// The chosen rate; none if every rate failed or nothing is finished.
+    /// The chosen rate; none if every run failed or none is finished.
     pub chosen: Option<f64>,
     /// All rates, in ascending order.
     pub rates: Vec<RateScore>,
@@ -76,15 +76,17 @@ pub fn choose<'a>(records: impl IntoIterator<Item = &'a Record>) -> Vec<Choice> 
     choices
 }
 
-fn choose_for(setting: &Setting<'_>, team: &Team) -> Choice {
+pub(crate) fn choose_for(setting: &Setting<'_>, team: &Team) -> Choice {
     // The bits of positive numbers are in the numbers' order.
     let mut by_rate: BTreeMap<u64, Vec<&Record>> = BTreeMap::new();
     for record in setting.runs_of(team) {
         by_rate.entry(record.config.learning_rate.to_bits()).or_default().push(record);
     }
     let rates: Vec<RateScore> = by_rate.into_values().map(score).collect();
-    let best =
-        rates.iter().filter(|r| r.score.is_finite()).reduce(|a, b| if b.score > a.score { b } else { a });
+    let order = |a: &&RateScore, b: &&RateScore| a.score.total_cmp(&b.score).then(b.failed.cmp(&a.failed));
+    let alive = rates.iter().filter(|r| r.areas.iter().any(|a| a.is_finite()));
+    // The last of equals wins; in this order that is the smallest rate.
+    let best = alive.rev().max_by(order);
     Choice {
         setting: setting.name.clone(),
         method: team.name(),
@@ -166,6 +168,22 @@ mod tests {
         let json = serde_json::to_value(&choices).unwrap();
         assert!(json[0]["rates"][2]["score"].is_null() && json[0]["rates"][1]["areas"][0].is_null());
         assert_eq!(json[0]["chosen"], 3e-4);
+    }
+
+    #[test]
+    fn where_most_runs_fail_the_fewest_failures_win() {
+        let failed = || State::Failed("the loss is inf".into());
+        let m = Method::AugmentFull;
+        let mut records = vec![
+            run(m, 3e-4, 1, &[1.0], failed()),
+            run(m, 3e-4, 2, &[1.0], failed()),
+            run(m, 3e-4, 3, &[1.0], State::Finished),
+        ];
+        records.extend((1..=3).map(|seed| run(m, 1e-3, seed, &[1.0], failed())));
+        assert_eq!(choose(&records)[0].chosen, Some(3e-4));
+        // Equal in everything: the smaller rate.
+        let even = [run(m, 1e-3, 1, &[1.0], State::Finished), run(m, 3e-3, 1, &[1.0], State::Finished)];
+        assert_eq!(choose(&even)[0].chosen, Some(1e-3));
     }
 
     #[test]

@@ -18,6 +18,7 @@ mod folder;
 mod gather;
 mod grid;
 mod record;
+pub mod report;
 mod setting;
 pub mod statistics;
 

@@ -2,14 +2,15 @@
 
 use crate::figure::Colour;
 use crate::record::Record;
-use equimarl_learn::{Method, TrainConfig, WorldConfig};
+use equimarl_learn::{AugmentRatio, Method, TrainConfig, WorldConfig};
 use std::collections::BTreeMap;
 use toml::{Table, Value};
 
 /// Settings that do not make a run another kind of run: what is compared, and how often files are written.
-const FREE: [&str; 9] = [
+const FREE: [&str; 10] = [
     "method",
     "group",
+    "augment_ratio",
     "seed",
     "steps",
     "learning_rate",
@@ -52,15 +53,7 @@ impl<'a> Setting<'a> {
 
     /// The teams that were trained in it, in the order of methods.
     pub fn teams(&self) -> Vec<Team> {
-        let mut teams: Vec<Team> = vec![];
-        for record in &self.runs {
-            let team = Team::of(&record.config);
-            if !teams.contains(&team) {
-                teams.push(team);
-            }
-        }
-        teams.sort_by_key(|t| (Method::ALL.iter().position(|m| *m == t.method), !t.usual, t.group.clone()));
-        teams
+        Team::all(self.runs.iter().copied())
     }
 
     /// The runs of one team.
@@ -81,28 +74,52 @@ impl<'a> Setting<'a> {
 pub struct Team {
     /// How it learns.
     pub method: Method,
-    /// Its group; empty for those that use none.
-    pub group: String,
-    /// Whether the group is the world's usual one.
-    usual: bool,
+    /// What it is called besides its method, if it is not the usual one: its group, its way of augmentation.
+    pub variant: String,
 }
 
 impl Team {
     /// The team that these settings train.
     pub fn of(config: &TrainConfig) -> Team {
-        let none = matches!(config.method, Method::Plain | Method::CentralPlain);
-        let usual = none || config.group == config.world.usual_group();
-        Team { method: config.method, group: if none { String::new() } else { config.group.clone() }, usual }
+        let symmetric = !matches!(config.method, Method::Plain | Method::CentralPlain);
+        let mut variant = vec![];
+        if symmetric && config.group != config.world.usual_group() {
+            variant.push(config.group.as_str());
+        }
+        if config.method == Method::AugmentFull && config.augment_ratio == AugmentRatio::Rollout {
+            variant.push("rollout ratio");
+        }
+        Team { method: config.method, variant: variant.join(", ") }
     }
 
-    /// The method, and the group if it is not the usual one.
+    /// The teams of some runs, in the order of methods; the usual one of a method first.
+    pub fn all<'a>(runs: impl IntoIterator<Item = &'a Record>) -> Vec<Team> {
+        let mut teams: Vec<Team> = vec![];
+        for record in runs {
+            let team = Team::of(&record.config);
+            if !teams.contains(&team) {
+                teams.push(team);
+            }
+        }
+        teams.sort_by_key(|t| (Method::ALL.iter().position(|m| *m == t.method), t.variant.clone()));
+        teams
+    }
+
+    /// The method, and what is unusual about it.
     pub fn name(&self) -> String {
-        if self.usual { self.method.to_string() } else { format!("{} {}", self.method, self.group) }
+        match self.variant.as_str() {
+            "" => self.method.to_string(),
+            variant => format!("{} ({variant})", self.method),
+        }
     }
 
-    /// The method's colour; other groups take other ones.
+    /// The method's colour; variants take others.
     pub fn colour(&self) -> Colour {
-        if self.usual { Colour::of(self.method) } else { Colour::new(6 + self.group.len() % 2) }
+        match self.variant.as_str() {
+            "" => Colour::of(self.method),
+            "rollout ratio" => Colour::new(7),
+            _ => Colour::new(6),
+        }
     }
 }
 
@@ -192,6 +209,11 @@ mod tests {
         let records = ["seed = 1", "group = 'D4'", "group = 'D4'\nmethod = 'plain'"].map(record);
         let settings = Setting::all(&records);
         let teams: Vec<String> = settings[0].teams().iter().map(Team::name).collect();
-        assert_eq!(teams, ["equivariant", "equivariant D4", "plain"]);
+        assert_eq!(teams, ["equivariant", "equivariant (D4)", "plain"]);
+        let full =
+            ["method = 'augment-full'", "method = 'augment-full'\naugment_ratio = 'rollout'"].map(record);
+        let settings = Setting::all(&full);
+        let teams: Vec<String> = settings[0].teams().iter().map(Team::name).collect();
+        assert_eq!(teams, ["augment-full", "augment-full (rollout ratio)"]);
     }
 }

@@ -1,8 +1,9 @@
 //! Learning curves of runs, in the paper's style.
 
-use super::{Chart, Colour, Reference, Series};
+use super::{Chart, Reference, Series};
 use crate::record::{Curve, Record};
-use equimarl_learn::{Method, WorldConfig};
+use crate::setting::Team;
+use equimarl_learn::WorldConfig;
 
 /// Places along a curve; more cannot be told apart.
 const PLACES: usize = 160;
@@ -51,19 +52,19 @@ impl Measure {
     }
 }
 
-/// Learning curves of runs in one world: a curve per method, the median of its seeds with a band from the first to the third
+/// Learning curves of runs in one world: a curve per team, the median of its seeds with a band from the first to the third
 /// quartile. The lines stand beside them. Callers set title and description.
 pub fn learning_curves(records: &[&Record], measure: Measure, lines: Vec<Reference>) -> Chart {
     let mut series = vec![];
-    for method in Method::ALL {
+    for team in Team::all(records.iter().copied()) {
         let runs: Vec<Vec<(f64, f64)>> = records
             .iter()
-            .filter(|r| r.config.method == method)
+            .filter(|r| Team::of(&r.config) == team)
             .map(|r| measure.points(&r.curve))
             .filter(|points| !points.is_empty())
             .collect();
         if !runs.is_empty() {
-            series.push(Series::quartiles(method.name(), Colour::of(method), &runs, PLACES));
+            series.push(Series::quartiles(team.name(), team.colour(), &runs, PLACES));
         }
     }
     let y_range = match measure {

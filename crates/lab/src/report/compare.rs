@@ -1,0 +1,48 @@
+//! One team against another.
+
+use super::score::After;
+use crate::figure::Measure;
+use crate::statistics::{Interval, improvement_interval, median_difference_interval};
+use serde::Serialize;
+
+/// A team against another after the most steps that both made.
+#[derive(Clone, Debug, Serialize)]
+pub struct Comparison {
+    /// The team.
+    pub method: String,
+    /// The other.
+    pub over: String,
+    /// After so many steps.
+    pub steps: u64,
+    /// The probability that a run of the team is better than a run of the other; a tie counts half.
+    pub improvement: Interval,
+    /// The median of the differences of their scores, positive if the team is better.
+    pub better_by: Interval,
+}
+
+impl Comparison {
+    /// The first of these teams against every other.
+    pub(super) fn all(after: &[After], teams: &[String], measure: Measure) -> Vec<Comparison> {
+        let Some((first, others)) = teams.split_first() else { return vec![] };
+        others.iter().filter_map(|other| Comparison::of(after, first, other, measure)).collect()
+    }
+
+    fn of(after: &[After], method: &str, over: &str, measure: Measure) -> Option<Comparison> {
+        let sign = measure.sign();
+        let both = after.iter().rev().find_map(|a| {
+            let of = |name: &str| {
+                let team = a.teams.iter().find(|t| t.method == name)?;
+                Some(team.scores.iter().map(|s| s * sign).collect::<Vec<f64>>())
+            };
+            Some((a.steps, of(method)?, of(over)?))
+        });
+        let (steps, x, y) = both?;
+        Some(Comparison {
+            method: method.into(),
+            over: over.into(),
+            steps,
+            improvement: improvement_interval(&[(&x, &y)]),
+            better_by: median_difference_interval(&x, &y),
+        })
+    }
+}

@@ -1,0 +1,92 @@
+//! Steps until marks are passed.
+
+use super::setting::TeamRuns;
+use crate::figure::Measure;
+use crate::record::Record;
+use crate::statistics::{Interval, Passing};
+use equimarl_learn::WorldConfig;
+use equimarl_learn::run::Scored;
+use equimarl_worlds::{Traffic, Wildlife};
+use serde::Serialize;
+
+/// Steps until one mark was passed.
+#[derive(Clone, Debug, Serialize)]
+pub struct MarkReport {
+    /// The mark: a return to exceed, or a waiting time to come below.
+    pub mark: f64,
+    /// The teams.
+    pub teams: Vec<TeamPassing>,
+}
+
+/// Steps until a team's runs passed a mark. What lies beyond the budget is null.
+#[derive(Clone, Debug, Serialize)]
+pub struct TeamPassing {
+    /// The team.
+    pub method: String,
+    /// How many runs.
+    pub runs: usize,
+    /// How many of them passed.
+    pub passed: usize,
+    /// The steps that the runs had.
+    pub budget: u64,
+    /// The median over all runs, those included that did not pass.
+    pub median: Interval,
+    /// The first quartile.
+    pub low: f64,
+    /// The third quartile.
+    pub high: f64,
+    /// How many times as many steps as the first team: the ratio of the medians.
+    pub times: Option<Interval>,
+}
+
+fn marks(world: &WorldConfig) -> &'static [f64] {
+    match world {
+        WorldConfig::Wildlife { .. } => Wildlife::MARKS,
+        WorldConfig::Traffic { .. } => Traffic::MARKS,
+    }
+}
+
+impl MarkReport {
+    /// All marks that any run has passed.
+    pub(super) fn all(world: &WorldConfig, measure: Measure, teams: &[TeamRuns<'_>]) -> Vec<MarkReport> {
+        let mut reports = vec![];
+        for mark in marks(world) {
+            let passings: Vec<(String, Passing)> = teams
+                .iter()
+                .filter(|t| !t.ended.is_empty())
+                .map(|t| (t.team.name(), Passing::of(t.ended.iter().map(|r| passed(r, measure, *mark)))))
+                .collect();
+            if passings.iter().all(|(_, p)| p.passed() == 0) {
+                continue;
+            }
+            let first = passings.first().map(|(_, p)| p.clone());
+            let team = |(i, (method, p)): (usize, (String, Passing))| TeamPassing {
+                method,
+                runs: p.steps.len(),
+                passed: p.passed(),
+                budget: p.budget,
+                median: p.median(),
+                low: p.quantile(0.25),
+                high: p.quantile(0.75),
+                times: first.as_ref().filter(|_| i > 0).map(|f| p.ratio(f)),
+            };
+            reports.push(MarkReport {
+                mark: *mark,
+                teams: passings.into_iter().enumerate().map(team).collect(),
+            });
+        }
+        reports
+    }
+}
+
+/// When a run passed a mark, and how many steps it was given. Summaries know it exactly, curves to the next point.
+fn passed(record: &Record, measure: Measure, mark: f64) -> (Option<u64>, u64) {
+    let exact = record.summary["reached"][mark.to_string()].as_u64();
+    let in_curve = || {
+        let beyond = |p: &&(f64, f64)| measure.sign() * (p.1 - mark) > 0.0;
+        let points = measure.points(&record.curve);
+        points.iter().find(beyond).map(|p| p.0 as u64)
+    };
+    let steps = if record.summary["reached"].is_object() { exact } else { in_curve() };
+    (steps, record.config.steps)
+}

@@ -1,0 +1,25 @@
+//! What many runs amount to: tables, statistics and figures, as JSON and as one page.
+
+mod compare;
+mod figures;
+mod marks;
+mod page;
+mod references;
+mod score;
+mod setting;
+mod stage;
+mod study;
+mod tables;
+#[cfg(test)]
+mod tests;
+mod together;
+
+pub use compare::Comparison;
+pub use figures::Figure;
+pub use marks::{MarkReport, TeamPassing};
+pub use page::page;
+pub use score::{After, Quartiles, TeamScore};
+pub use setting::{SettingReport, TeamReport};
+pub use stage::ChosenOn;
+pub use study::{RunLine, Study};
+pub use together::Together;

@@ -1,0 +1,213 @@
+//! The report as one page that needs nothing else: no script, no network.
+
+use super::figures::{Figure, title};
+use super::setting::SettingReport;
+use super::stage::ChosenOn;
+use super::study::Study;
+use crate::choose::UP_TO;
+use crate::figure::{dark_rules, escape};
+use crate::record::State;
+use crate::report::tables::thousands;
+use crate::statistics::RESAMPLES;
+
+const STYLE: &str = include_str!("style.css");
+
+/// The page. `command` is what made it, `made_by` which version.
+pub fn page(study: &Study, command: &str, made_by: &str) -> String {
+    let mut body = String::from("<header>\n<h1>What the runs amount to</h1>\n");
+    body += &lead(study);
+    body += &notes(study);
+    body += &contents(study);
+    body += "</header>\n";
+    if let Some(together) = &study.together {
+        body += "<section id=\"all\">\n<h2>All settings together</h2>\n";
+        body += &paragraph(&format!(
+            "Scores are put on one scale, on which 0 is a team that acts at random and 1 the best that any team could do: \
+             {}.",
+            together
+                .settings
+                .iter()
+                .map(|(name, steps)| format!("{name} after {} steps", thousands(*steps as f64)))
+                .collect::<Vec<_>>()
+                .join("; ")
+        ));
+        let figures: Vec<Figure> =
+            study.figures().into_iter().filter(|f| f.name.starts_with("all-")).collect();
+        body += &gallery(&figures);
+        body += "</section>\n";
+    }
+    for setting in &study.settings {
+        body += &section(setting);
+    }
+    body += &choice(study);
+    body += &methods();
+    body += &runs(study);
+    body += &format!(
+        "<footer><p>Made with <code>{}</code> by equimarl {}.</p></footer>\n",
+        escape(command),
+        escape(made_by)
+    );
+    format!(
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <title>What the runs amount to</title>\n<style>\n{STYLE}@media (prefers-color-scheme: dark) {{\n{}}}\n</style>\n\
+         </head>\n<body>\n<main>\n{body}</main>\n</body>\n</html>\n",
+        dark_rules("")
+    )
+}
+
+fn paragraph(text: &str) -> String {
+    format!("<p>{}</p>\n", escape(text))
+}
+
+fn lead(study: &Study) -> String {
+    let count = |wanted: fn(&State) -> bool| study.runs.iter().filter(|r| wanted(&r.state)).count();
+    let finished = count(|s| *s == State::Finished);
+    let unfinished = count(|s| *s == State::Unfinished);
+    let failed = count(|s| matches!(s, State::Failed(_)));
+    let mut text = format!(
+        "{} runs: {finished} finished, {unfinished} unfinished, {failed} failed",
+        study.runs.len() + study.unreadable.len()
+    );
+    if !study.unreadable.is_empty() {
+        text += &format!(", {} unreadable", study.unreadable.len());
+    }
+    text.push('.');
+    if !study.made_by.is_empty() {
+        text += &format!(" Made by equimarl {}", study.made_by.join(", "));
+        if !study.made_on.is_empty() {
+            text += &format!(" on {}", study.made_on.join(", "));
+        }
+        text.push('.');
+    }
+    format!("<p class=\"lead\">{}</p>\n", escape(&text))
+}
+
+fn notes(study: &Study) -> String {
+    if study.notes.is_empty() {
+        return String::new();
+    }
+    let items: String = study.notes.iter().map(|n| format!("<li>{}</li>\n", escape(n))).collect();
+    format!(
+        "<div class=\"loud\" role=\"note\"><strong>Before you read on</strong>\n<ul>\n{items}</ul></div>\n"
+    )
+}
+
+fn contents(study: &Study) -> String {
+    let mut links = String::new();
+    if study.together.is_some() {
+        links += "<a href=\"#all\">All settings together</a>\n";
+    }
+    for s in &study.settings {
+        links += &format!("<a href=\"#{}\">{}</a>\n", escape(&s.slug), escape(&title(&s.setting)));
+    }
+    links += "<a href=\"#rates\">Learning rates</a>\n<a href=\"#how\">How numbers are made</a>\n<a href=\"#runs\">All runs</a>\n";
+    format!("<nav aria-label=\"Contents\">\n{links}</nav>\n")
+}
+
+fn gallery(figures: &[Figure]) -> String {
+    let one = |f: &Figure| {
+        format!("<figure>\n{}<figcaption>{}</figcaption>\n</figure>\n", f.inline(), escape(&f.caption))
+    };
+    format!("<div class=\"figures\">\n{}</div>\n", figures.iter().map(one).collect::<String>())
+}
+
+fn section(setting: &SettingReport) -> String {
+    let mut body = format!(
+        "<section id=\"{}\">\n<h2>{}</h2>\n",
+        escape(&setting.slug),
+        escape(&title(&setting.setting))
+    );
+    body += &paragraph(&references(setting));
+    body += &gallery(&setting.figures());
+    body += "<h3>Where the teams ended</h3>\n";
+    body += &setting.final_table();
+    if !setting.comparisons.is_empty() {
+        body += "<h3>Against each other</h3>\n";
+        body += &setting.comparison_table();
+    }
+    if !setting.marks.is_empty() {
+        body += "<h3>Steps to a mark</h3>\n";
+        body += &setting.marks_table();
+    }
+    body + "</section>\n"
+}
+
+fn references(setting: &SettingReport) -> String {
+    let r = &setting.references;
+    let episodes = thousands(r.episodes as f64);
+    let mut parts = vec![];
+    if let Some(v) = r.random {
+        parts.push(format!(
+            "random actions give a {} of {v:.3} ({episodes} episodes)",
+            setting.measure.name()
+        ));
+    }
+    if let Some(v) = r.optimum {
+        parts.push(format!(
+            "the best possible return, computed exactly for a team that knows everything, is {v:.4}"
+        ));
+    }
+    if let (Some(cycle), Some(queue)) = (r.fixed_cycle, r.longest_queue) {
+        parts.push(format!(
+            "lights that change every four steps wait {cycle:.2}, green to the longer queue {queue:.2} ({episodes} episodes \
+             each)"
+        ));
+    }
+    let text = parts.join("; ");
+    if text.is_empty() { text } else { format!("Without learning: {text}.") }
+}
+
+fn choice(study: &Study) -> String {
+    let mut body = String::from("<section id=\"rates\">\n<h2>How learning rates were chosen</h2>\n");
+    body += &paragraph(&format!(
+        "The rule: per setting and method, the rate with the highest median over seeds of the area under the training curve, \
+         which is the mean of the return over the steps up to {}. A run that fails counts as the worst. Choosing on the \
+         seeds that are reported flatters, because the best of several noisy results is better than its method; rates should \
+         be chosen on seeds that are not reported.",
+        thousands(UP_TO as f64)
+    ));
+    let settings = |wanted: ChosenOn| {
+        let names = study.chosen_on.iter().filter(|(_, on)| **on == wanted).map(|(name, _)| name.as_str());
+        names.collect::<Vec<_>>().join("; ")
+    };
+    for (wanted, text) in [
+        (ChosenOn::OtherSeeds, "Chosen on other seeds than those reported"),
+        (ChosenOn::ReportedSeeds, "Chosen on the reported seeds, so these results flatter"),
+        (ChosenOn::Unknown, "One rate per method, and no runs here that say how it was chosen"),
+    ] {
+        let names = settings(wanted);
+        if !names.is_empty() {
+            body += &format!("<p><strong>{}:</strong> {}.</p>\n", escape(text), escape(&names));
+        }
+    }
+    body += &study.choice_table();
+    body + "</section>\n"
+}
+
+fn methods() -> String {
+    let mut body = String::from("<section id=\"how\">\n<h2>How numbers are made</h2>\n");
+    body += &paragraph(
+        "Score of a run after N steps: the mean of its training curve (sampled actions; the mean return of the last 100 \
+         episodes, or the mean waiting time of the last 20) over the last tenth of the steps before N. Teams with different \
+         budgets are compared after as many steps as both made. Evaluated values are of 100 episodes that are the same for \
+         all, after the last step.",
+    );
+    body += &paragraph(&format!(
+        "Interquartile mean (IQM): the mean without the lowest and the highest quarter of the runs. Intervals: 95%, by the \
+         percentile bootstrap with {} resamples, runs resampled within each team and setting. Probability of improvement: \
+         Mann-Whitney, ties count half. Better by: the median of the differences between all pairs of runs (Hodges and \
+         Lehmann). Steps to a mark: runs that never pass count as more than their budget.",
+        thousands(RESAMPLES as f64)
+    ));
+    body + "</section>\n"
+}
+
+fn runs(study: &Study) -> String {
+    format!(
+        "<section id=\"runs\">\n<h2>All runs</h2>\n<details>\n<summary>{} runs and how they stand</summary>\n{}</details>\n\
+         </section>\n",
+        study.runs.len() + study.unreadable.len(),
+        study.runs_table()
+    )
+}

@@ -1,0 +1,147 @@
+//! One setting: its teams, their scores, comparisons and marks.
+
+use super::compare::Comparison;
+use super::marks::MarkReport;
+use super::references::References;
+use super::score::{After, Quartiles, TeamScore, counts, score};
+use crate::figure::{Colour, Measure};
+use crate::record::{Record, State};
+use crate::setting::{Setting, Team};
+use serde::Serialize;
+use std::collections::BTreeSet;
+
+/// A team's runs in one setting, at the learning rate that is reported.
+pub(super) struct TeamRuns<'a> {
+    pub team: Team,
+    pub learning_rate: f64,
+    /// All runs.
+    pub all: Vec<&'a Record>,
+    /// Those that are finished or failed.
+    pub ended: Vec<&'a Record>,
+}
+
+/// What is known of a team in one setting.
+#[derive(Clone, Debug, Serialize)]
+pub struct TeamReport {
+    /// The team.
+    pub method: String,
+    /// The learning rate that is reported.
+    pub learning_rate: f64,
+    /// The seeds of all runs.
+    pub seeds: Vec<u64>,
+    /// The steps that its runs were given, at most.
+    pub steps: u64,
+    /// Runs that are finished, not finished, and failed.
+    pub finished: usize,
+    /// Runs that are not finished; they count nowhere but in curves.
+    pub unfinished: usize,
+    /// Runs that failed.
+    pub failed: usize,
+    /// The number of its parameters.
+    pub parameters: Option<u64>,
+    /// The measure in evaluation after the last step, with the likeliest actions.
+    pub evaluated_greedy: Option<Quartiles>,
+    /// The same with sampled actions.
+    pub evaluated_sampled: Option<Quartiles>,
+    /// Environment steps a second, the median.
+    pub steps_per_second: Option<f64>,
+    #[serde(skip)]
+    pub(super) colour: Colour,
+}
+
+/// What is known of one setting.
+#[derive(Clone, Debug, Serialize)]
+pub struct SettingReport {
+    /// Its name.
+    pub setting: String,
+    /// A name for files.
+    pub slug: String,
+    /// What is measured: return or waiting.
+    #[serde(serialize_with = "name_of")]
+    pub measure: Measure,
+    /// What whoever has not learned gets.
+    pub references: References,
+    /// The teams.
+    pub teams: Vec<TeamReport>,
+    /// Scores after as many steps as some team's budget.
+    pub after: Vec<After>,
+    /// The first team against every other.
+    pub comparisons: Vec<Comparison>,
+    /// Steps until marks were passed.
+    pub marks: Vec<MarkReport>,
+    #[serde(skip)]
+    pub(super) records: Vec<Record>,
+}
+
+fn name_of<S: serde::Serializer>(measure: &Measure, s: S) -> Result<S::Ok, S::Error> {
+    s.serialize_str(measure.name())
+}
+
+impl SettingReport {
+    /// Of a setting and its teams; the first team is compared with the others.
+    pub(super) fn of(setting: &Setting<'_>, teams: &[TeamRuns<'_>]) -> SettingReport {
+        let measure = Measure::of(&setting.world);
+        let references = References::of(&setting.world, &setting.runs);
+        let reports: Vec<TeamReport> = teams.iter().map(|t| TeamReport::of(t, measure)).collect();
+        let budgets: BTreeSet<u64> =
+            teams.iter().filter_map(|t| t.ended.iter().map(|r| r.config.steps).max()).collect();
+        let after: Vec<After> = budgets
+            .into_iter()
+            .map(|steps| After { steps, teams: scores(teams, measure, steps, references.random) })
+            .collect();
+        let names: Vec<String> = teams.iter().map(|t| t.team.name()).collect();
+        SettingReport {
+            setting: setting.name.clone(),
+            slug: setting.slug(),
+            measure,
+            comparisons: Comparison::all(&after, &names, measure),
+            marks: MarkReport::all(&setting.world, measure, teams),
+            references,
+            teams: reports,
+            after,
+            records: teams.iter().flat_map(|t| &t.all).map(|r| (*r).clone()).collect(),
+        }
+    }
+
+    /// The colour of a team.
+    pub(super) fn colour(&self, method: &str) -> Colour {
+        self.teams.iter().find(|t| t.method == method).map_or(Colour::new(6), |t| t.colour)
+    }
+}
+
+fn scores(teams: &[TeamRuns<'_>], measure: Measure, steps: u64, random: Option<f64>) -> Vec<TeamScore> {
+    let of = |team: &TeamRuns<'_>| {
+        let runs = team.ended.iter().filter(|r| counts(r, steps));
+        let scores: Vec<f64> = runs.filter_map(|r| score(r, measure, steps, random)).collect();
+        (!scores.is_empty()).then(|| TeamScore::of(team.team.name(), scores))
+    };
+    teams.iter().filter_map(of).collect()
+}
+
+impl TeamReport {
+    fn of(runs: &TeamRuns<'_>, measure: Measure) -> TeamReport {
+        let count = |wanted: fn(&State) -> bool| runs.all.iter().filter(|r| wanted(&r.state)).count();
+        let evaluated = |how: &str| {
+            let value = |r: &&Record| r.summary["evaluation"][how][measure.name()]["mean"].as_f64();
+            Quartiles::of(&runs.ended.iter().filter_map(value).collect::<Vec<f64>>())
+        };
+        let speeds: Vec<f64> =
+            runs.ended.iter().filter_map(|r| r.summary["steps_per_second"].as_f64()).collect();
+        let mut seeds: Vec<u64> = runs.all.iter().map(|r| r.config.seed).collect();
+        seeds.sort_unstable();
+        TeamReport {
+            method: runs.team.name(),
+            learning_rate: runs.learning_rate,
+            seeds,
+            steps: runs.all.iter().map(|r| r.config.steps).max().unwrap_or(0),
+            finished: count(|s| *s == State::Finished),
+            unfinished: count(|s| *s == State::Unfinished),
+            failed: count(|s| matches!(s, State::Failed(_))),
+            parameters: runs.ended.iter().find_map(|r| r.summary["parameters"].as_u64()),
+            evaluated_greedy: evaluated("greedy"),
+            evaluated_sampled: evaluated("sampled"),
+            steps_per_second: Quartiles::of(&speeds).map(|q| q.median),
+            colour: runs.team.colour(),
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! Which runs chose the learning rates, and which are reported.
+
+use super::setting::TeamRuns;
+use crate::choose::{Choice, choose_for};
+use crate::record::{Record, State};
+use crate::setting::{Setting, Team};
+use serde::Serialize;
+use std::collections::BTreeSet;
+
+/// On which runs learning rates were chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ChosenOn {
+    /// On runs made for choosing, with other seeds than those that are reported.
+    OtherSeeds,
+    /// On the very runs that are reported, or on runs with the same seeds.
+    ReportedSeeds,
+    /// There is one rate per method, and nothing that says how it was chosen.
+    Unknown,
+}
+
+/// A setting with its runs by stage.
+pub(super) struct Staged<'a> {
+    pub setting: Setting<'a>,
+    /// Runs that were made for choosing.
+    choosing: Vec<&'a Record>,
+    /// Runs that are reported.
+    reported: Vec<&'a Record>,
+}
+
+impl<'a> Staged<'a> {
+    /// Sorts runs into settings and stages; `choosing` says whether a run was made for choosing.
+    pub fn all(records: &[&'a Record], choosing: impl Fn(&Record) -> bool) -> Vec<Staged<'a>> {
+        let split = |setting: Setting<'a>| {
+            let (choosing, reported) = setting.runs.iter().copied().partition(|r| choosing(r));
+            Staged { setting, choosing, reported }
+        };
+        Setting::all(records.iter().copied()).into_iter().map(split).collect()
+    }
+
+    /// The choice of each team's rate, the runs that are reported at that rate, and what readers must be told.
+    pub fn teams(&self, notes: &mut Vec<String>) -> (Vec<Choice>, Vec<TeamRuns<'a>>, ChosenOn) {
+        let name = &self.setting.name;
+        if self.reported.is_empty() {
+            notes.push(format!(
+                "{name}: there are only runs that were made to choose learning rates. What is shown of them is the best of \
+                 several tries and flatters; make runs with other seeds."
+            ));
+        }
+        let shown = if self.reported.is_empty() { &self.choosing } else { &self.reported };
+        let basis = if self.choosing.is_empty() { &self.reported } else { &self.choosing };
+        let of = |runs: &[&'a Record]| Setting { runs: runs.to_vec(), ..self.setting.clone() };
+        let (shown, basis) = (of(shown), of(basis));
+        let mut choices = vec![];
+        let mut teams = vec![];
+        let mut chosen_on = if self.choosing.is_empty() { ChosenOn::Unknown } else { ChosenOn::OtherSeeds };
+        for team in basis.teams() {
+            choices.push(choose_for(&basis, &team));
+        }
+        for team in shown.teams() {
+            let choice = choices.iter().find(|c| c.method == team.name());
+            let (runs, flattered) = pick(&shown.runs_of(&team), &team, choice, name, notes);
+            if flattered || self.same_seeds(&team) || self.reported.is_empty() {
+                chosen_on = ChosenOn::ReportedSeeds;
+            }
+            teams.extend(runs);
+        }
+        if chosen_on == ChosenOn::ReportedSeeds && !self.reported.is_empty() {
+            notes.push(format!(
+                "{name}: learning rates were chosen on the seeds that are reported here. The best of several tries looks \
+                 better than it is; choose on other seeds (runs of a sweep whose name ends in -rates, or --rates)."
+            ));
+        }
+        (choices, teams, chosen_on)
+    }
+
+    /// Whether a team's rate was chosen, among several, with a seed that is reported.
+    fn same_seeds(&self, team: &Team) -> bool {
+        let seeds = |runs: &[&Record]| -> BTreeSet<u64> {
+            runs.iter().filter(|r| Team::of(&r.config) == *team).map(|r| r.config.seed).collect()
+        };
+        !seeds(&self.choosing).is_disjoint(&seeds(&self.reported))
+    }
+}
+
+/// The runs of a team at one learning rate, and whether that rate was chosen among these very runs.
+fn pick<'a>(
+    runs: &[&'a Record],
+    team: &Team,
+    choice: Option<&Choice>,
+    setting: &str,
+    notes: &mut Vec<String>,
+) -> (Option<TeamRuns<'a>>, bool) {
+    let mut rates: Vec<f64> = runs.iter().map(|r| r.config.learning_rate).collect();
+    rates.sort_by(f64::total_cmp);
+    rates.dedup();
+    let chosen = choice.and_then(|c| c.chosen);
+    let (rate, flattered) = match (&rates[..], chosen) {
+        ([], _) => return (None, false),
+        ([only], Some(chosen)) if chosen != *only => {
+            notes.push(format!(
+                "{setting}: {} is reported at a learning rate of {only}, but {chosen} would have been chosen.",
+                team.name()
+            ));
+            (*only, false)
+        }
+        ([only], _) => (*only, false),
+        (_, Some(chosen)) if rates.contains(&chosen) => {
+            // Chosen elsewhere if the scores come from other runs than these.
+            let here: BTreeSet<u64> = runs.iter().map(|r| r.config.seed).collect();
+            let tried =
+                choice.is_some_and(|c| c.rates.iter().flat_map(|r| &r.seeds).any(|s| here.contains(s)));
+            (chosen, tried)
+        }
+        (several, _) => {
+            let list: Vec<String> = several.iter().map(f64::to_string).collect();
+            notes.push(format!(
+                "{setting}: {} has runs at {}, and no rate could be chosen; the first is shown.",
+                team.name(),
+                list.join(", ")
+            ));
+            (several[0], false)
+        }
+    };
+    let all: Vec<&Record> = runs.iter().copied().filter(|r| r.config.learning_rate == rate).collect();
+    let ended = all.iter().copied().filter(|r| r.state != State::Unfinished).collect();
+    (Some(TeamRuns { team: team.clone(), learning_rate: rate, all, ended }), flattered)
+}

@@ -1,0 +1,148 @@
+//! Everything that a report says, before it is written down.
+
+use super::setting::SettingReport;
+use super::stage::{ChosenOn, Staged};
+use super::together::Together;
+use crate::choose::Choice;
+use crate::gather::{Found, Gathered};
+use crate::record::{Record, State};
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The name of a sweep that chooses learning rates ends like this.
+pub const RATES: &str = "-rates";
+
+/// A run in the list of all runs.
+#[derive(Clone, Debug, Serialize)]
+pub struct RunLine {
+    /// The run's name.
+    pub name: String,
+    /// The sweep that it belongs to.
+    pub sweep: String,
+    /// Where it is.
+    pub place: String,
+    /// How it stands.
+    pub state: State,
+    /// The last step in its curve.
+    pub steps: u64,
+    /// The steps that it was given.
+    pub of: u64,
+    /// Whether it was made to choose learning rates.
+    pub for_choosing: bool,
+}
+
+/// What many runs amount to.
+#[derive(Clone, Debug, Serialize)]
+pub struct Study {
+    /// What readers must be told first.
+    pub notes: Vec<String>,
+    /// On which runs learning rates were chosen, by setting.
+    pub chosen_on: BTreeMap<String, ChosenOn>,
+    /// The learning rates that were tried.
+    pub choice: Vec<Choice>,
+    /// Every setting.
+    pub settings: Vec<SettingReport>,
+    /// Settings with a known optimum together, if there are several.
+    pub together: Option<Together>,
+    /// Every run.
+    pub runs: Vec<RunLine>,
+    /// What looked like a run and could not be read, and why.
+    pub unreadable: Vec<(String, String)>,
+    /// The code that made the runs: versions with their commits.
+    pub made_by: Vec<String>,
+    /// The processors that they were made on.
+    pub made_on: Vec<String>,
+}
+
+impl Study {
+    /// Of runs that were found; those in `rates`, and those of sweeps whose name ends in `-rates`, chose learning rates.
+    pub fn of(gathered: &Gathered, rates: &Gathered) -> Study {
+        let explicit: BTreeSet<&str> = rates.runs.iter().map(|f| f.record.config_hash.as_str()).collect();
+        let by_name = |f: &&Found| f.sweep.ends_with(RATES);
+        let named: BTreeSet<&str> =
+            gathered.runs.iter().filter(by_name).map(|f| f.record.config_hash.as_str()).collect();
+        let choosing =
+            |r: &Record| explicit.contains(r.config_hash.as_str()) || named.contains(r.config_hash.as_str());
+        let extra = rates
+            .runs
+            .iter()
+            .filter(|f| gathered.runs.iter().all(|g| g.record.config_hash != f.record.config_hash));
+        let found: Vec<&Found> = gathered.runs.iter().chain(extra).collect();
+        let records: Vec<&Record> = found.iter().map(|f| &f.record).collect();
+        let mut study = Study {
+            notes: vec![],
+            chosen_on: BTreeMap::new(),
+            choice: vec![],
+            settings: vec![],
+            together: None,
+            runs: found.iter().map(|f| RunLine::of(f, choosing(&f.record))).collect(),
+            unreadable: gathered.unreadable.iter().chain(&rates.unreadable).cloned().collect(),
+            made_by: origins(&records, |s| {
+                Some(format!("{} ({})", s["version"].as_str()?, s["commit"].as_str()?))
+            }),
+            made_on: origins(&records, |s| Some(s["cpu"].as_str()?.to_string())),
+        };
+        for staged in Staged::all(&records, choosing) {
+            let (choices, teams, chosen_on) = staged.teams(&mut study.notes);
+            study.chosen_on.insert(staged.setting.name.clone(), chosen_on);
+            study.choice.extend(choices);
+            study.settings.push(SettingReport::of(&staged.setting, &teams));
+        }
+        study.together = Together::of(&study.settings);
+        study.note_states();
+        study
+    }
+
+    /// What is missing is said before anybody reads numbers.
+    fn note_states(&mut self) {
+        let reported = || self.runs.iter().filter(|r| !r.for_choosing);
+        let unfinished = reported().filter(|r| r.state == State::Unfinished).count();
+        let failed = reported().filter(|r| matches!(r.state, State::Failed(_))).count();
+        let mut notes = vec![];
+        if unfinished > 0 {
+            notes.push(format!(
+                "{}; they are in the curves and nowhere else.",
+                runs(unfinished, "not finished")
+            ));
+        }
+        if failed > 0 {
+            notes.push(format!(
+                "{}; in the statistics a failed run counts as a team that acts at random, or as what it last was if \
+                 that is worse.",
+                runs(failed, "failed").replace(" is failed", " failed").replace(" are failed", " failed")
+            ));
+        }
+        if !self.unreadable.is_empty() {
+            notes.push(format!(
+                "{}; the list at the end says why.",
+                runs(self.unreadable.len(), "not readable")
+            ));
+        }
+        self.notes.extend(notes);
+    }
+}
+
+fn runs(count: usize, what: &str) -> String {
+    if count == 1 { format!("1 run is {what}") } else { format!("{count} runs are {what}") }
+}
+
+/// What different summaries say of their origin.
+fn origins(records: &[&Record], of: impl Fn(&serde_json::Value) -> Option<String>) -> Vec<String> {
+    let found: BTreeSet<String> = records.iter().filter_map(|r| of(&r.summary)).collect();
+    found.into_iter().collect()
+}
+
+impl RunLine {
+    fn of(found: &Found, for_choosing: bool) -> RunLine {
+        let record = &found.record;
+        RunLine {
+            name: record.name.clone(),
+            sweep: found.sweep.clone(),
+            place: found.place.clone(),
+            state: record.state.clone(),
+            steps: record.curve.steps.last().copied().unwrap_or(0),
+            of: record.config.steps,
+            for_choosing,
+        }
+    }
+}

@@ -1,0 +1,268 @@
+//! The tables of a report, as HTML.
+
+use super::score::Quartiles;
+use super::setting::SettingReport;
+use super::study::Study;
+use crate::choose::{Choice, RateScore};
+use crate::figure::{Measure, escape};
+use crate::record::State;
+use crate::statistics::Interval;
+
+/// A table with a heading; cells are text.
+pub(super) fn table(heading: &[&str], rows: &[Vec<String>]) -> String {
+    let cell = |tag: &str, text: &str| format!("<{tag}>{}</{tag}>", escape(text));
+    let head: String = heading.iter().map(|h| cell("th", h)).collect();
+    let line = |row: &Vec<String>| {
+        let cells: String = row.iter().map(|c| cell("td", c)).collect();
+        format!("<tr>{cells}</tr>\n")
+    };
+    let body: String = rows.iter().map(line).collect();
+    format!(
+        "<div class=\"scroll\"><table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}</tbody>\n</table></div>\n"
+    )
+}
+
+/// 12,345; rounded to whole numbers.
+pub(super) fn thousands(value: f64) -> String {
+    if !value.is_finite() {
+        return "-".into();
+    }
+    let digits = format!("{:.0}", value.abs());
+    let mut text = String::new();
+    for (i, c) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(c);
+    }
+    if value < 0.0 { format!("-{text}") } else { text }
+}
+
+fn number(value: f64, decimals: usize) -> String {
+    if value.is_finite() { format!("{value:.decimals$}") } else { "-".into() }
+}
+
+/// Estimate and interval: 2.51 [2.48, 2.55].
+fn interval(i: Interval, decimals: usize) -> String {
+    let [low, estimate, high] = [i.low, i.estimate, i.high].map(|v| number(v, decimals));
+    format!("{estimate} [{low}, {high}]")
+}
+
+/// Median and quartiles: 2.51 (2.48 to 2.55).
+fn quartiles(q: Option<Quartiles>, decimals: usize) -> String {
+    let Some(q) = q else { return "-".into() };
+    let [low, median, high] = [q.low, q.median, q.high].map(|v| number(v, decimals));
+    format!("{median} ({low} to {high})")
+}
+
+/// Seeds in short: 1-15, 20.
+fn seeds(seeds: &[u64]) -> String {
+    let mut parts: Vec<(u64, u64)> = vec![];
+    for seed in seeds {
+        match parts.last_mut() {
+            Some((_, last)) if *seed == *last + 1 => *last = *seed,
+            _ => parts.push((*seed, *seed)),
+        }
+    }
+    let part = |(first, last): &(u64, u64)| {
+        if first == last { first.to_string() } else { format!("{first}-{last}") }
+    };
+    parts.iter().map(part).collect::<Vec<_>>().join(", ")
+}
+
+/// As a person writes it: 0.001, 3e-5.
+fn rate(value: f64) -> String {
+    if value >= 1e-4 { value.to_string() } else { format!("{value:e}") }
+}
+
+fn decimals(measure: Measure) -> usize {
+    match measure {
+        Measure::Return => 3,
+        Measure::Waiting => 2,
+    }
+}
+
+impl SettingReport {
+    /// Runs, learning rates, and where teams ended.
+    pub(super) fn final_table(&self) -> String {
+        let decimals = decimals(self.measure);
+        let rows: Vec<Vec<String>> = self
+            .teams
+            .iter()
+            .map(|t| {
+                let own = self.after.iter().rev().find_map(|a| {
+                    let score = a.teams.iter().find(|s| s.method == t.method)?;
+                    Some((a.steps, score))
+                });
+                let mut runs = format!("{} finished", t.finished);
+                for (count, what) in [(t.unfinished, "unfinished"), (t.failed, "failed")] {
+                    if count > 0 {
+                        runs += &format!(", {count} {what}");
+                    }
+                }
+                vec![
+                    t.method.clone(),
+                    rate(t.learning_rate),
+                    runs,
+                    seeds(&t.seeds),
+                    own.map_or("-".into(), |(steps, _)| thousands(steps as f64)),
+                    own.map_or("-".into(), |(_, s)| interval(s.iqm, decimals)),
+                    own.map_or("-".into(), |(_, s)| quartiles(s.quartiles, decimals)),
+                    quartiles(t.evaluated_sampled, decimals),
+                    quartiles(t.evaluated_greedy, decimals),
+                    t.parameters.map_or("-".into(), |p| thousands(p as f64)),
+                ]
+            })
+            .collect();
+        let heading = [
+            "method",
+            "learning rate",
+            "runs",
+            "seeds",
+            "steps",
+            "training, IQM [95%]",
+            "training, median (quartiles)",
+            "evaluated, sampled actions",
+            "evaluated, likeliest actions",
+            "parameters",
+        ];
+        table(&heading, &rows)
+    }
+
+    /// The first team against the others.
+    pub(super) fn comparison_table(&self) -> String {
+        let rows: Vec<Vec<String>> = self
+            .comparisons
+            .iter()
+            .map(|c| {
+                vec![
+                    format!("{} over {}", c.method, c.over),
+                    thousands(c.steps as f64),
+                    interval(c.improvement, 2),
+                    interval(c.better_by, decimals(self.measure)),
+                ]
+            })
+            .collect();
+        let by = format!("better by ({}; median of differences) [95%]", self.measure.name());
+        table(&["comparison", "after steps", "probability of improvement [95%]", &by], &rows)
+    }
+
+    /// Steps until marks were passed.
+    pub(super) fn marks_table(&self) -> String {
+        let mut rows = vec![];
+        for mark in &self.marks {
+            let goal = match self.measure {
+                Measure::Return => format!("above {}", mark.mark),
+                Measure::Waiting => format!("below {}", mark.mark),
+            };
+            for t in &mark.teams {
+                let steps = |v: f64| {
+                    if v.is_finite() { thousands(v) } else { format!("over {}", thousands(t.budget as f64)) }
+                };
+                let times = |v: f64| match v {
+                    v if v.is_nan() => "-".into(),
+                    v if v.is_infinite() => "more".into(),
+                    v => format!("{v:.2}"),
+                };
+                let i = t.median;
+                rows.push(vec![
+                    goal.clone(),
+                    t.method.clone(),
+                    format!("{} of {}", t.passed, t.runs),
+                    format!("{} [{}, {}]", steps(i.estimate), steps(i.low), steps(i.high)),
+                    format!("{} to {}", steps(t.low), steps(t.high)),
+                    t.times.map_or("-".into(), |x| {
+                        format!("{} [{}, {}]", times(x.estimate), times(x.low), times(x.high))
+                    }),
+                ]);
+            }
+        }
+        let first = self.teams.first().map_or("the first", |t| t.method.as_str());
+        let heading =
+            ["mark", "method", "passed", "steps, median [95%]", "quartiles", &format!("times {first} [95%]")];
+        table(&heading, &rows)
+    }
+}
+
+impl Study {
+    /// The learning rates that were tried.
+    pub(super) fn choice_table(&self) -> String {
+        let mut rows = vec![];
+        for choice in &self.choice {
+            for r in &choice.rates {
+                rows.push(rate_row(choice, r));
+            }
+        }
+        let heading = [
+            "setting",
+            "method",
+            "learning rate",
+            "seeds",
+            "area, each seed",
+            "area, median",
+            "failed",
+            "chosen",
+        ];
+        table(&heading, &rows)
+    }
+
+    /// Every run and how it stands.
+    pub(super) fn runs_table(&self) -> String {
+        let rows: Vec<Vec<String>> = self
+            .runs
+            .iter()
+            .map(|r| {
+                let state = match &r.state {
+                    State::Finished => "finished".into(),
+                    State::Unfinished => "unfinished".into(),
+                    State::Failed(why) => format!("failed: {why}"),
+                };
+                let steps = format!("{} of {}", thousands(r.steps as f64), thousands(r.of as f64));
+                let purpose = if r.for_choosing { "choice of rates" } else { "report" };
+                vec![r.name.clone(), r.sweep.clone(), purpose.into(), state, steps, r.place.clone()]
+            })
+            .chain(self.unreadable.iter().map(|(place, why)| {
+                vec![
+                    "-".into(),
+                    "-".into(),
+                    "-".into(),
+                    format!("unreadable: {why}"),
+                    "-".into(),
+                    place.clone(),
+                ]
+            }))
+            .collect();
+        table(&["run", "sweep", "for", "state", "steps", "place"], &rows)
+    }
+}
+
+fn rate_row(choice: &Choice, r: &RateScore) -> Vec<String> {
+    let areas: Vec<String> =
+        r.areas.iter().map(|a| if a.is_finite() { number(*a, 3) } else { "failed".into() }).collect();
+    let waiting = if r.unfinished > 0 { format!(" ({} unfinished)", r.unfinished) } else { String::new() };
+    vec![
+        choice.setting.clone(),
+        choice.method.clone(),
+        rate(r.learning_rate),
+        seeds(&r.seeds) + &waiting,
+        areas.join(", "),
+        if r.score == f64::NEG_INFINITY { "failed".into() } else { number(r.score, 3) },
+        r.failed.to_string(),
+        if choice.chosen == Some(r.learning_rate) { "chosen".into() } else { String::new() },
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_for_people() {
+        assert_eq!([0.0, 999.0, 1000.0, 1_234_567.4].map(thousands), ["0", "999", "1,000", "1,234,567"]);
+        assert_eq!(thousands(-1500.0), "-1,500");
+        assert_eq!(seeds(&[1, 2, 3, 7, 9, 10]), "1-3, 7, 9-10");
+        assert_eq!([1e-3, 3e-4, 3e-5].map(rate), ["0.001", "0.0003", "3e-5"]);
+        let text = table(&["a<b"], &[vec!["<script>".into()]]);
+        assert!(text.contains("a&lt;b") && text.contains("&lt;script&gt;"), "{text}");
+    }
+}

@@ -1,0 +1,157 @@
+use super::*;
+use crate::gather::{Found, Gathered};
+use crate::record::{Curve, Record, State};
+use equimarl_learn::{Method, TrainConfig, WorldConfig};
+use serde_json::json;
+
+/// A run whose return is `value` from its first step on.
+fn run(sweep: &str, method: Method, rate: f64, seed: u64, steps: u64, value: f64) -> Found {
+    let base = TrainConfig::preset("paper", WorldConfig::wildlife(), method).unwrap();
+    let config = TrainConfig { learning_rate: rate, seed, steps, ..base };
+    let curve = Curve {
+        steps: (1..=20).map(|i| i * steps / 20).collect(),
+        returns: vec![value; 20],
+        waiting: vec![],
+    };
+    let summary = json!({
+        "reached": { "1.5": 1000 * seed }, "evaluation": { "optimum": 2.7785 }, "version": "1", "commit": "abc", "cpu": "x"
+    });
+    let name = format!("{method}-{rate}-{seed}");
+    let record = Record { name, state: State::Finished, config_hash: config.hash(), config, summary, curve };
+    Found { sweep: sweep.into(), place: "here".into(), record }
+}
+
+fn study(runs: Vec<Found>) -> Study {
+    Study::of(&Gathered { runs, unreadable: vec![] }, &Gathered::default())
+}
+
+#[test]
+fn rates_chosen_on_other_seeds_are_said_to_be() {
+    let mut runs = vec![];
+    for seed in 101..=103 {
+        runs.push(run("w-rates", Method::Equivariant, 1e-3, seed, 50_000, 2.0));
+        runs.push(run("w-rates", Method::Equivariant, 3e-3, seed, 50_000, 1.0));
+    }
+    runs.extend((1..=4).map(|seed| run("w", Method::Equivariant, 1e-3, seed, 100_000, 2.5)));
+    let study = study(runs);
+    assert_eq!(study.chosen_on["wildlife, 3 drones"], ChosenOn::OtherSeeds);
+    assert!(study.notes.is_empty(), "{:?}", study.notes);
+    assert_eq!(study.choice[0].chosen, Some(1e-3));
+    let team = &study.settings[0].teams[0];
+    assert_eq!((team.finished, team.seeds.clone(), team.learning_rate), (4, vec![1, 2, 3, 4], 1e-3));
+}
+
+#[test]
+fn rates_chosen_on_the_reported_seeds_are_said_loudly() {
+    let runs = (1..=3)
+        .flat_map(|seed| {
+            [(1e-3, 1.0), (3e-3, 2.0)].map(|(rate, value)| run("w", Method::Plain, rate, seed, 50_000, value))
+        })
+        .collect();
+    let study = study(runs);
+    assert_eq!(study.chosen_on["wildlife, 3 drones"], ChosenOn::ReportedSeeds);
+    assert!(study.notes[0].contains("chosen on the seeds that are reported"), "{:?}", study.notes);
+    assert_eq!(study.settings[0].teams[0].learning_rate, 3e-3);
+    let html = page(&study, "equimarl report x", "0.1.0");
+    assert!(html.contains("Before you read on") && html.contains("so these results flatter"));
+}
+
+#[test]
+fn only_runs_for_choosing_are_shown_with_a_warning() {
+    let study = study(vec![run("w-rates", Method::Plain, 1e-3, 101, 50_000, 1.0)]);
+    assert!(study.notes[0].contains("only runs that were made to choose"), "{:?}", study.notes);
+    assert_eq!(study.settings[0].teams.len(), 1);
+}
+
+#[test]
+fn a_rate_that_would_not_have_been_chosen_is_noted() {
+    let mut runs = vec![
+        run("w-rates", Method::Plain, 1e-3, 101, 50_000, 1.0),
+        run("w-rates", Method::Plain, 3e-3, 101, 50_000, 2.0),
+    ];
+    runs.push(run("w", Method::Plain, 1e-3, 1, 100_000, 1.0));
+    let study = study(runs);
+    assert!(study.notes[0].contains("0.003 would have been chosen"), "{:?}", study.notes);
+}
+
+#[test]
+fn teams_are_compared_after_as_many_steps() {
+    let mut runs: Vec<Found> =
+        (1..=4).map(|seed| run("w", Method::Equivariant, 1e-3, seed, 200_000, 2.5)).collect();
+    runs.extend((1..=4).map(|seed| run("w", Method::Plain, 1e-3, seed, 200_000, 2.0)));
+    runs.extend((1..=2).map(|seed| run("w", Method::AugmentFull, 1e-3, seed, 100_000, 2.5)));
+    let study = study(runs);
+    let setting = &study.settings[0];
+    assert_eq!(
+        setting.after.iter().map(|a| (a.steps, a.teams.len())).collect::<Vec<_>>(),
+        [(100_000, 3), (200_000, 2)]
+    );
+    let found: Vec<(u64, f64, f64)> =
+        setting.comparisons.iter().map(|c| (c.steps, c.improvement.estimate, c.better_by.estimate)).collect();
+    assert_eq!(found, [(200_000, 1.0, 0.5), (100_000, 0.5, 0.0)]);
+    // Medians of 1000, ..., 4000 steps and of 1000, 2000.
+    let times = setting.marks[0].teams[2].times.unwrap().estimate;
+    assert_eq!((setting.marks[0].mark, times), (1.5, 0.6));
+}
+
+#[test]
+fn failed_runs_count_as_chance_and_unfinished_ones_do_not_count() {
+    let mut runs: Vec<Found> =
+        (1..=3).map(|seed| run("w", Method::Plain, 1e-3, seed, 100_000, 2.0)).collect();
+    for run in &mut runs[1..] {
+        run.record.summary = serde_json::Value::Null;
+        run.record.curve.steps.truncate(5);
+        run.record.curve.returns.truncate(5);
+    }
+    runs[1].record.state = State::Failed("the loss is inf".into());
+    runs[2].record.state = State::Unfinished;
+    let study = study(runs);
+    let setting = &study.settings[0];
+    let random = setting.references.random.unwrap();
+    assert!((random + 2.485).abs() < 0.3, "{random}"); // docs/worlds.md
+    assert_eq!(setting.after[0].teams[0].scores, [2.0, random]);
+    let team = &setting.teams[0];
+    assert_eq!((team.finished, team.failed, team.unfinished), (1, 1, 1));
+    assert!(study.notes.iter().any(|n| n.starts_with("1 run is not finished")), "{:?}", study.notes);
+    assert!(study.notes.iter().any(|n| n.starts_with("1 run failed")), "{:?}", study.notes);
+}
+
+#[test]
+fn settings_with_an_optimum_are_put_on_one_scale() {
+    let mut runs: Vec<Found> =
+        (1..=4).map(|seed| run("w", Method::Equivariant, 1e-3, seed, 100_000, 2.7785)).collect();
+    for seed in 1..=4 {
+        let mut four = run("w4", Method::Equivariant, 1e-3, seed, 50_000, 3.76);
+        four.record.config.world = WorldConfig::Wildlife { drones: 4, grid: 7 };
+        four.record.config_hash = four.record.config.hash();
+        four.record.summary["evaluation"]["optimum"] = json!(3.76);
+        runs.push(four);
+    }
+    let study = study(runs);
+    let together = study.together.unwrap();
+    assert_eq!(together.settings.len(), 2);
+    assert!((together.teams[0].iqm.estimate - 1.0).abs() < 1e-9);
+}
+
+#[test]
+fn the_page_stands_alone() {
+    let runs = (1..=4)
+        .flat_map(|seed| {
+            [(Method::Equivariant, 2.5), (Method::Plain, 2.0)]
+                .map(|(method, value)| run("<b>", method, 1e-3, seed, 100_000, value))
+        })
+        .collect();
+    let study = study(runs);
+    let html = page(&study, "equimarl report <x>", "0.1.0 (abc)");
+    for part in ["src=", "<script", "@import", "url(", "href=\"http", "<b>", "NaN"] {
+        assert!(!html.contains(part), "{part}");
+    }
+    for part in ["</html>", "class=\"fig\"", "Interquartile mean", "wildlife-3-drones", "One rate per method"]
+    {
+        assert!(html.contains(part), "{part}");
+    }
+    assert_eq!(study.figures().len(), html.matches("<figure>").count());
+    let json = serde_json::to_value(&study).unwrap();
+    assert_eq!(json["settings"][0]["measure"], "return");
+    assert_eq!(json["runs"].as_array().unwrap().len(), 8);
+}
