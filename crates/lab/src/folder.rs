@@ -9,7 +9,7 @@ use crate::record::{Record, State};
 use equimarl_learn::run::{self, Ended, Event};
 use equimarl_nn::model::write_file;
 use serde_json::Value;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -247,11 +247,13 @@ impl Folder {
         let mut file = OpenOptions::new().create(true).read(true).append(true).open(&path).map_err(failed)?;
         file.lock().map_err(failed)?;
         cut_torn_line(&mut file).map_err(failed)?;
-        let known: BTreeSet<String> = self.kept()?.into_keys().collect();
+        let known = self.kept()?;
         let mut added = 0;
         for index in indices {
             let planned = self.planned(index)?;
-            if known.contains(&planned.config.hash()) {
+            let before = known.get(&planned.config.hash());
+            // A run that failed may have been made since.
+            if before.is_some_and(|state| *state == State::Finished || !self.finished(planned).exists()) {
                 continue;
             }
             let record = match fs::read_to_string(self.failed(planned)) {

@@ -4,6 +4,7 @@ use crate::error::{Error, Result};
 use equimarl_learn::{TrainConfig, checkpoint};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
@@ -76,18 +77,25 @@ impl Record {
         })
     }
 
-    /// Reads records from a file with one per line.
+    /// Reads records from a file with one per line. Of several records of one run, the last one counts.
     ///
     /// # Errors
     /// If the file cannot be read or a line is not a record; a last line that was cut off is left out.
     pub fn read_all(path: &Path) -> Result<Vec<Record>> {
         let text = fs::read_to_string(path).map_err(|e| Error::file(path, e))?;
-        let mut records = vec![];
+        let mut records: Vec<Record> = vec![];
+        let mut places: BTreeMap<String, usize> = BTreeMap::new();
         let whole = text.ends_with('\n');
         let lines: Vec<&str> = text.lines().collect();
         for (i, line) in lines.iter().enumerate() {
-            match serde_json::from_str(line) {
-                Ok(record) => records.push(record),
+            match serde_json::from_str::<Record>(line) {
+                Ok(record) => match places.get(&record.config_hash) {
+                    Some(&place) => records[place] = record,
+                    None => {
+                        places.insert(record.config_hash.clone(), records.len());
+                        records.push(record);
+                    }
+                },
                 Err(_) if i + 1 == lines.len() && !whole => {}
                 Err(e) => {
                     return Err(Error::Bad(format!("{} line {}: {e}", path.display(), i + 1)));
