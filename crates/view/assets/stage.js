@@ -119,16 +119,16 @@ function question(more) {
 async function begin() {
   now.agent = 0;
   now.answer = null;
-  const answer = await ask("/api/episode", question({}));
-  if (!answer.elements.some((e) => e.name === now.element)) {
-    now.element = answer.elements[1]?.name ?? answer.elements[0].name;
-    if (twinned()) return begin();
-  }
+  // Which turns there are depends on the world: a city that is not square has half turns only.
+  const answer = await ask("/api/episode", question({ element: undefined }));
+  const names = answer.elements.map((e) => e.name);
+  if (!names.includes(now.element)) now.element = names[1] ?? names[0];
   Object.assign(now, { answer, total: 0, end: "running", history: [], edited: false });
   problem("");
+  if (!twinned()) return draw();
   // An empty city has nothing to show; beside a twin, it begins where there is something to compare.
-  for (let k = 0; twinned() && k < (world().opening ?? 0); k++) await step(0, false);
-  draw();
+  for (let k = 0; k < (world().opening ?? 0); k++) await step(0, false);
+  return look(now.answer.state);
 }
 
 /** Asks what the policy says of a state. */
