@@ -208,23 +208,32 @@ fn world(value: Option<&Value>) -> Result<WorldConfig> {
     Ok(WorldConfig::named(name)?)
 }
 
-/// Names that tell runs apart: world, method, learning rate and seed, and whatever else differs.
+/// Names that tell runs apart: world, method, learning rate and seed, and whatever else differs within the sweep and is
+/// not the preset's.
 fn named(configs: Vec<TrainConfig>) -> Result<Vec<Planned>> {
-    let tables: Vec<Table> = configs.iter().filter_map(|c| Table::try_from(c).ok()).collect();
-    let usual = ["method", "learning_rate", "seed", "world", "preset"];
-    let differs = |key: &String| {
-        let first = tables.first().and_then(|t| t.get(key));
-        !usual.contains(&key.as_str()) && tables.iter().any(|t| t.get(key) != first)
-    };
-    let keys: Vec<String> = tables.first().map(|t| t.keys().cloned().collect()).unwrap_or_default();
-    let varying: Vec<String> = keys.into_iter().filter(differs).collect();
+    let table = |config: &TrainConfig| Table::try_from(config).unwrap_or_default();
+    let usual = ["method", "learning_rate", "seed", "world", "preset", "group"];
+    let tables: Vec<Table> = configs.iter().map(table).collect();
+    let first = tables.first().cloned().unwrap_or_default();
+    let varying: Vec<&String> = first
+        .iter()
+        .filter(|(key, value)| {
+            !usual.contains(&key.as_str()) && tables.iter().any(|t| t.get(*key) != Some(value))
+        })
+        .map(|(key, _)| key)
+        .collect();
     let mut runs = vec![];
     let mut seen: BTreeMap<String, usize> = BTreeMap::new();
-    for (index, (config, table)) in configs.into_iter().zip(&tables).enumerate() {
+    for (index, (config, chosen)) in configs.into_iter().zip(&tables).enumerate() {
         let mut name = format!("{}-{}-{}", config.world.label(), config.method, config.learning_rate);
+        let preset = table(&TrainConfig::preset(&config.preset, config.world.clone(), config.method)?);
+        if preset.get("group").and_then(Value::as_str) != Some(&config.group) {
+            name += &format!("-{}", config.group);
+        }
         for key in &varying {
-            let value = table.get(key).map(|v| v.to_string().replace('"', "")).unwrap_or_default();
-            name += &format!("-{key}{value}");
+            if let Some(value) = chosen.get(*key).filter(|value| preset.get(*key) != Some(value)) {
+                name += &format!("-{key}{}", value.to_string().replace('"', ""));
+            }
         }
         name += &format!("-{}", config.seed);
         let name: String = name.chars().map(|c| if plain_letter(c) { c } else { '_' }).collect();
@@ -268,6 +277,13 @@ mod tests {
     fn other_settings_that_differ_stand_in_the_name() {
         let sweep = parse("name = 'a'\n[[grid]]\nlambda = [0.9, 1.0]\nworld = {name = 'traffic'}").unwrap();
         assert_eq!(sweep.runs[0].name, "traffic-2x2-equivariant-0.0001-lambda0.9-0");
+    }
+
+    #[test]
+    fn worlds_of_other_sizes_are_other_runs() {
+        let text = "name = 'a'\n[[grid]]\nworld = [{name = 'wildlife', grid = 5}, {name = 'wildlife'}]";
+        let names: Vec<String> = parse(text).unwrap().runs.into_iter().map(|r| r.name).collect();
+        assert_eq!(names, ["wildlife-3-5x5-equivariant-0.001-0", "wildlife-3-equivariant-0.001-0"]);
     }
 
     #[test]

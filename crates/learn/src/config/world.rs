@@ -64,11 +64,23 @@ impl WorldConfig {
         }
     }
 
-    /// The world's name and its size, for people and for names of runs: `wildlife-3`, `traffic-2x2`.
+    /// The world's name and its size, and what else is unusual, for people and for names of runs: `wildlife-3`,
+    /// `wildlife-3-5x5`, `traffic-2x2`, `traffic-2x2-p0.2`.
     pub fn label(&self) -> String {
         match self {
-            WorldConfig::Wildlife { drones, .. } => format!("wildlife-{drones}"),
-            WorldConfig::Traffic { rows, cols, .. } => format!("traffic-{rows}x{cols}"),
+            WorldConfig::Wildlife { drones, grid: 7 } => format!("wildlife-{drones}"),
+            WorldConfig::Wildlife { drones, grid } => format!("wildlife-{drones}-{grid}x{grid}"),
+            WorldConfig::Traffic { rows, cols, arrival_steps, arrival_probability, step_limit } => {
+                let usual = TrafficOptions::default();
+                let mut label = format!("traffic-{rows}x{cols}");
+                if *arrival_probability != usual.arrival_probability {
+                    label += &format!("-p{arrival_probability}");
+                }
+                if (*arrival_steps, *step_limit) != (usual.arrival_steps, usual.step_limit) {
+                    label += &format!("-t{arrival_steps}of{step_limit}");
+                }
+                label
+            }
         }
     }
 
