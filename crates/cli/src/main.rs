@@ -4,6 +4,7 @@ mod bench;
 mod check;
 mod demo;
 mod export;
+mod fleet;
 mod inspect;
 mod network;
 mod output;
@@ -50,6 +51,9 @@ enum Verb {
     Sweep(sweep::Args),
     /// Say what many runs amount to: curves, statistics and figures on one page.
     Report(report::Args),
+    /// Run a trained team as a fleet: one process per agent, messages between neighbours only.
+    #[command(subcommand)]
+    Fleet(fleet::Fleet),
     /// See runs, episodes and symmetry in the browser, on a page served to this machine.
     View(view::Args),
     /// Replay a scripted episode, step by step.
@@ -72,6 +76,7 @@ fn main() -> ExitCode {
         Verb::Solve(solve) => solve.run(),
         Verb::Sweep(args) => sweep::run(&args),
         Verb::Report(args) => report::run(&args),
+        Verb::Fleet(fleet) => fleet.run(),
         Verb::View(args) => view::run(&args),
         Verb::Replay(args) => replay::run(&args),
         Verb::Inspect(args) => inspect::run(&args),

@@ -23,6 +23,8 @@ use std::time::Duration;
 
 /// How long an agent that nobody talks to waits before it asks (again) to be let in.
 const ASK_AGAIN: Duration = Duration::from_millis(100);
+/// An agent that has just started gives its neighbours this long to come up before it asks to be let in.
+const GRACE: Duration = Duration::from_millis(700);
 /// After this silence an agent suspects that the world has started anew.
 const SILENCE: Duration = Duration::from_millis(1000);
 
@@ -53,6 +55,8 @@ pub struct Agent {
     seal: Seal,
     fingerprint: u64,
     fallback: Fallback,
+    /// Who should be up before it joins, if they come up soon.
+    company: Vec<Member>,
     /// In simulations: dies in this step of every episode.
     crash: Option<u32>,
     nonce: RunId,
@@ -64,6 +68,8 @@ pub struct Agent {
     inbox: Inbox,
     own: Vec<f32>,
     report: Action,
+    /// The last action, in case it is lost: the world shows the step again to one that asks.
+    acted: Vec<u8>,
     heard: u32,
     drops: Drops,
     abandoned: u64,
@@ -108,6 +114,7 @@ impl Agent {
             seal,
             fingerprint,
             fallback: Fallback::default(),
+            company: vec![],
             crash: None,
             nonce: random()?,
             run: None,
@@ -117,6 +124,7 @@ impl Agent {
             inbox: Inbox::default(),
             own: vec![],
             report: Action::default(),
+            acted: vec![],
             heard: 0,
             drops: Drops::default(),
             abandoned: 0,
@@ -126,6 +134,12 @@ impl Agent {
     /// What it does when it is cut off.
     pub fn with_fallback(mut self, fallback: Fallback) -> Agent {
         self.fallback = fallback;
+        self
+    }
+
+    /// Whom it would like to be connected to before it joins. It does not wait for them for long.
+    pub fn with_company(mut self, company: Vec<Member>) -> Agent {
+        self.company = company;
         self
     }
 
@@ -201,9 +215,23 @@ impl Agent {
                 Kind::Features => self.keep(&header, payload),
                 _ => self.phase = Phase::Over,
             },
-            Err(reason) => self.drops.count(reason),
+            Err(reason) => {
+                self.drops.count(reason);
+                if reason == Reason::Duplicate {
+                    self.repeat(bytes, out);
+                }
+            }
         }
         Ok(())
+    }
+
+    /// The world shows the same step again: it has not got our action.
+    fn repeat(&mut self, bytes: &[u8], out: &mut Vec<Letter>) {
+        let observation = Header::peek(bytes).is_some_and(|h| h.kind == Kind::Observation);
+        let decided = matches!(self.phase, Phase::Waiting { .. }) && !self.acted.is_empty();
+        if observation && decided && self.seal.holds(Member::WORLD, bytes) {
+            out.push(Letter { to: Member::WORLD, bytes: self.acted.clone() });
+        }
     }
 
     /// The checks that cost nothing, then the signature.
@@ -288,6 +316,7 @@ impl Agent {
         }
         self.run = Some((header.run, welcome));
         self.place = None;
+        self.acted.clear();
         self.inbox.clear();
         self.phase = Phase::Waiting { ask: now.saturating_add(SILENCE) };
     }
@@ -335,6 +364,7 @@ impl Agent {
         let known = |member| neighbours.binary_search_by_key(&member, |n| n.0).is_ok();
         self.inbox.advance(header.place, known, |reason| drops.count(reason));
         self.report = Action::default();
+        self.acted.clear();
         self.heard = 0;
         self.policy.encode(&seen.picture, &mut work.scratch, &mut self.own)?;
         if self.policy.rounds() == 0 {
@@ -381,6 +411,11 @@ impl Agent {
         loop {
             match self.phase {
                 Phase::Waiting { ask } if now >= ask => {
+                    if self.run.is_none() && now < GRACE && !self.company.iter().all(|&member| alive(member))
+                    {
+                        self.phase = Phase::Waiting { ask: now.saturating_add(Duration::from_millis(10)) };
+                        return Ok(());
+                    }
                     self.ask(now, out);
                     return Ok(());
                 }
@@ -452,8 +487,8 @@ impl Agent {
         self.report.drops = self.drops;
         let (sender, receiver) = (self.me, Member::WORLD);
         let header = Header { kind: Kind::Action, run, place, round: 0, sender, receiver };
-        let bytes = self.seal.seal(header.message(&self.report.write()));
-        out.push(Letter { to: Member::WORLD, bytes });
+        self.acted = self.seal.seal(header.message(&self.report.write()));
+        out.push(Letter { to: Member::WORLD, bytes: self.acted.clone() });
         self.phase = Phase::Waiting { ask: now.saturating_add(SILENCE) };
         Ok(())
     }

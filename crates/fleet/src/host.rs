@@ -93,6 +93,7 @@ pub struct Host<W: Symmetric, M> {
 #[derive(Clone, Debug, Default)]
 struct Guest {
     joined: bool,
+    nonce: RunId,
     /// The observation of this step, for one who joins late.
     seen: Vec<u8>,
     action: Option<Action>,
@@ -289,10 +290,10 @@ impl<W: Symmetric, M: Measures<W>> Host<W, M> {
             deadline: self.plan.deadline,
         };
         self.send(index, Kind::Welcome, &welcome.write(), out);
-        if self.guests[index].joined && self.started() {
-            self.report.rejoined += 1;
-        }
-        self.guests[index].joined = true;
+        let guest = &mut self.guests[index];
+        let again = guest.joined && guest.nonce != join.nonce;
+        (guest.joined, guest.nonce) = (true, join.nonce);
+        self.report.rejoined += u64::from(again);
         match self.phase {
             Phase::Acting { .. } if self.guests[index].action.is_none() => {
                 let bytes = self.guests[index].seen.clone();

@@ -95,9 +95,9 @@ impl Report {
         }
     }
 
-    /// Steps per second.
-    pub fn rate(&self) -> f64 {
-        self.steps as f64 / self.now.saturating_sub(self.began).as_secs_f64()
+    /// Seconds from the first step to the last, by the fleet's clock.
+    pub fn seconds(&self) -> f64 {
+        self.now.saturating_sub(self.began).as_secs_f64()
     }
 
     /// How long a round took: a quantile in microseconds, 0.5 for the median. Nothing if there were no rounds.
@@ -126,7 +126,6 @@ impl Report {
         json!({
             "agents": self.agents,
             "steps": self.steps,
-            "steps_per_second": self.rate(),
             "round_p50_us": self.latency(0.5),
             "round_p99_us": self.latency(0.99),
             "bytes_per_agent_and_step": self.bytes_per_agent_and_step(),

@@ -41,16 +41,42 @@ pub struct Zenoh {
     session: Session,
 }
 
+/// The variable in the environment that says how zenoh uses threads.
+const THREADS_OF_ZENOH: &str = "ZENOH_RUNTIME";
+
 fn broken(what: &str) -> impl Fn(zenoh::Error) -> Error + '_ {
     move |e| Error::Network(format!("{what}: {}", e.to_string().replace('\n', " ")))
 }
 
 impl Zenoh {
+    /// What the environment of a process with TLS links must have: everything that zenoh does, on one thread.
+    ///
+    /// zenoh 1.10 reads and writes a TLS link from two threads without a lock around the state that both change
+    /// (eclipse-zenoh/zenoh, issue 2557). We saw lost messages and a corrupted heap after some thousand messages. On one
+    /// thread they take turns. zenoh reads this when it starts, so a program must have been started with it.
+    pub const ENVIRONMENT: (&'static str, &'static str) = (
+        THREADS_OF_ZENOH,
+        "(app: (handover: rx), acc: (handover: rx), tx: (handover: rx), net: (handover: rx), rx: (worker_threads: 1))",
+    );
+
+    /// Whether this process was started with [`Zenoh::ENVIRONMENT`].
+    pub fn prepared() -> bool {
+        let (name, value) = Zenoh::ENVIRONMENT;
+        std::env::var(name).is_ok_and(|found| found == value)
+    }
+
     /// Connects `me` to the members that it may ever talk to. Those that are not there yet are tried again and again.
     ///
     /// # Errors
-    /// If its address cannot be listened on, or keys and certificates are missing.
+    /// If its address cannot be listened on, keys and certificates are missing, or links are encrypted and the process was
+    /// not started with [`Zenoh::ENVIRONMENT`].
     pub fn open(fleet: &Fleet, me: Member, peers: &[Member]) -> Result<Zenoh> {
+        if fleet.config.tls && !Zenoh::prepared() {
+            return Err(Error::Network(format!(
+                "TLS links need this process to be started with {THREADS_OF_ZENOH}='{}'",
+                Zenoh::ENVIRONMENT.1
+            )));
+        }
         let config = config(fleet, me, peers)?;
         let config = zenoh::Config::from_json5(&config.to_string()).map_err(broken("its settings"))?;
         let address = fleet.listens(me)?;
@@ -77,7 +103,33 @@ impl Zenoh {
             .wait()
             .map_err(broken("cannot say that it is up"))?;
         let publishers = BTreeMap::new();
-        Ok(Zenoh { mail, up, publishers, prefix, me, _alive: alive, _watch: watch, _listen: listen, session })
+        let mut open = Zenoh {
+            mail,
+            up,
+            publishers,
+            prefix,
+            me,
+            _alive: alive,
+            _watch: watch,
+            _listen: listen,
+            session,
+        };
+        for &peer in peers {
+            open.publisher(peer)?;
+        }
+        Ok(open)
+    }
+
+    fn publisher(&mut self, to: Member) -> Result<&Publisher<'static>> {
+        Ok(match self.publishers.entry(to) {
+            Entry::Occupied(entry) => entry.into_mut(),
+            Entry::Vacant(entry) => {
+                let key = format!("{}/{to}/{}", self.prefix, self.me);
+                let declared = self.session.declare_publisher(key).express(true);
+                let declared = declared.congestion_control(CongestionControl::Drop).wait();
+                entry.insert(declared.map_err(broken("cannot publish"))?)
+            }
+        })
     }
 }
 
@@ -105,16 +157,7 @@ fn notice(up: &Mutex<BTreeSet<Member>>, sample: &zenoh::sample::Sample) {
 
 impl Transport for Zenoh {
     fn send(&mut self, to: Member, bytes: Vec<u8>) -> Result<()> {
-        let publisher = match self.publishers.entry(to) {
-            Entry::Occupied(entry) => entry.into_mut(),
-            Entry::Vacant(entry) => {
-                let key = format!("{}/{to}/{}", self.prefix, self.me);
-                let declared = self.session.declare_publisher(key).express(true);
-                let declared = declared.congestion_control(CongestionControl::Drop).wait();
-                entry.insert(declared.map_err(broken("cannot publish"))?)
-            }
-        };
-        publisher.put(bytes).wait().map_err(broken("cannot send"))
+        self.publisher(to)?.put(bytes).wait().map_err(broken("cannot send"))
     }
 
     fn receive(&mut self, wait: Duration) -> Result<Option<Vec<u8>>> {
@@ -161,7 +204,15 @@ fn config(fleet: &Fleet, me: Member, peers: &[Member]) -> Result<Value> {
             },
             "link": {
                 "protocols": [protocol],
-                "tx": { "lease": 1000, "keep_alive": 4, "queue": { "size": { "data": 16 } } },
+                "tx": {
+                    "lease": 1000,
+                    "keep_alive": 4,
+                    // A message that finds no room is lost, but not after the usual 1 ms: a busy machine needs longer.
+                    "queue": {
+                        "size": { "data": 16 },
+                        "congestion_control": { "drop": { "wait_before_drop": 100_000 } },
+                    },
+                },
                 "rx": { "max_message_size": 2 * (HEADER + MAX_PAYLOAD + SIGNATURE) },
             },
             "shared_memory": { "enabled": false },

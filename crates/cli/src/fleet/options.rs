@@ -1,0 +1,146 @@
+//! The options of a run and of its faults, shared by the verbs.
+
+use anyhow::{Context, Result, ensure};
+use clap::{Args, ValueEnum};
+use equimarl_fleet::{Fallback, Faults, RunConfig};
+use equimarl_worlds::traffic::FixedCycle;
+use std::time::Duration;
+
+/// What is run. What is not given stays as it was.
+#[derive(Args, Clone, Debug, Default)]
+pub struct PlanArgs {
+    /// How many episodes [default: 20].
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub episodes: Option<u32>,
+    /// The seed of the episodes [default: 0].
+    #[arg(long, allow_negative_numbers = true)]
+    pub seed: Option<u64>,
+    /// Agents take their likeliest action instead of drawing one.
+    #[arg(long)]
+    pub greedy: bool,
+    /// How long an agent waits for its neighbours in a round [default: 200].
+    #[arg(long, value_name = "MS", allow_negative_numbers = true)]
+    pub deadline: Option<u64>,
+    /// The least time between two steps of the world [default: 0].
+    #[arg(long, value_name = "MS", allow_negative_numbers = true)]
+    pub period: Option<u64>,
+    /// How long the world waits for its agents to join [default: 60].
+    #[arg(long, value_name = "S", allow_negative_numbers = true)]
+    pub gather: Option<u64>,
+}
+
+impl PlanArgs {
+    /// Changes what was asked to be changed.
+    pub fn apply(&self, mut run: RunConfig) -> RunConfig {
+        run.episodes = self.episodes.unwrap_or(run.episodes);
+        run.seed = self.seed.unwrap_or(run.seed);
+        run.greedy |= self.greedy;
+        run.deadline_ms = self.deadline.unwrap_or(run.deadline_ms);
+        run.period_ms = self.period.unwrap_or(run.period_ms);
+        run.gather_s = self.gather.unwrap_or(run.gather_s);
+        run
+    }
+}
+
+/// What a cut-off agent does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum FallbackName {
+    /// It acts on its own observation.
+    #[default]
+    Alone,
+    /// A traffic light changes every 4 steps.
+    FixedCycle,
+}
+
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Faults between agents, for study")]
+pub struct FaultArgs {
+    /// Each message is lost with this probability.
+    #[arg(long, value_name = "P", default_value_t = 0.0, allow_negative_numbers = true)]
+    pub drop: f64,
+    /// Each message takes this much longer.
+    #[arg(long, value_name = "MS", default_value_t = 0.0, allow_negative_numbers = true)]
+    pub delay: f64,
+    /// And up to this much more.
+    #[arg(long, value_name = "MS", default_value_t = 0.0, allow_negative_numbers = true)]
+    pub jitter: f64,
+    /// Groups of agents that do not hear each other, for example "0,1|2,3".
+    #[arg(long, value_name = "A|B")]
+    pub partition: Option<String>,
+    /// What an agent does that hears none of its neighbours.
+    #[arg(long, value_enum, default_value_t = FallbackName::Alone)]
+    pub fallback: FallbackName,
+    /// The seed of losses and jitter.
+    #[arg(long, value_name = "SEED", default_value_t = 0, allow_negative_numbers = true)]
+    pub fault_seed: u64,
+}
+
+impl FaultArgs {
+    /// The faults that these options make, for this many agents.
+    pub fn faults(&self, agents: usize) -> Result<Faults> {
+        let time = |name: &str, ms: f64| {
+            ensure!((0.0..=3.6e6).contains(&ms), "--{name} is a time in milliseconds, not {ms}");
+            Ok(Duration::from_secs_f64(ms / 1e3))
+        };
+        let partition = match &self.partition {
+            Some(text) => Faults::parse_partition(text)?,
+            None => vec![],
+        };
+        if let Some(stranger) = partition.iter().flatten().find(|&&agent| agent >= agents) {
+            anyhow::bail!("--partition names agent {stranger}, and there are agents 0 to {}", agents - 1);
+        }
+        let faults = Faults {
+            drop: self.drop,
+            delay: time("delay", self.delay)?,
+            jitter: time("jitter", self.jitter)?,
+            partition,
+            seed: self.fault_seed,
+        };
+        faults.check().context("--drop")?;
+        Ok(faults)
+    }
+
+    /// What a cut-off agent does in this world.
+    pub fn fallback(&self, world: &str) -> Result<Fallback> {
+        match self.fallback {
+            FallbackName::Alone => Ok(Fallback::Alone),
+            FallbackName::FixedCycle => {
+                ensure!(world == "traffic", "--fallback fixed-cycle belongs to the traffic world");
+                Ok(Fallback::FixedCycle(FixedCycle::USUAL as u32))
+            }
+        }
+    }
+
+    /// The same options for an agent's process.
+    #[cfg(feature = "zenoh")]
+    pub fn arguments(&self) -> Vec<String> {
+        let mut arguments = vec![
+            format!("--drop={}", self.drop),
+            format!("--delay={}", self.delay),
+            format!("--jitter={}", self.jitter),
+            format!("--fault-seed={}", self.fault_seed),
+        ];
+        arguments.extend(self.partition.iter().map(|text| format!("--partition={text}")));
+        if self.fallback == FallbackName::FixedCycle {
+            arguments.push("--fallback=fixed-cycle".into());
+        }
+        arguments
+    }
+}
+
+/// Who dies when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Crash {
+    pub agent: usize,
+    pub step: u32,
+}
+
+impl Crash {
+    /// Reads `2@30`.
+    pub fn parse(text: &str) -> std::result::Result<Crash, String> {
+        let parsed = text
+            .split_once('@')
+            .and_then(|(agent, step)| Some(Crash { agent: agent.parse().ok()?, step: step.parse().ok()? }));
+        parsed.ok_or_else(|| "write agent@step, for example 2@30".into())
+    }
+}

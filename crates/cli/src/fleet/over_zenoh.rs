@@ -1,0 +1,366 @@
+//! Fleets over zenoh: agents and worlds as processes, and the whole fleet on one machine.
+
+use super::live::{Live, finish};
+use super::run::{about, header, new_folder};
+use super::team::Team;
+use super::{AgentArgs, KeysArgs, WorldArgs, run};
+use crate::network::model_file;
+use crate::output::print;
+use crate::train::signals;
+use anyhow::{Context, Result, bail, ensure};
+use equimarl_fleet::{
+    Agent, Fleet, Founding, Host, Member, Moment, RunConfig, Tap, Zenoh, found, node, split_address,
+};
+use equimarl_learn::AnyWorld;
+use equimarl_nn::model::{read_file, write_file};
+use equimarl_worlds::{Measures, Symmetric};
+use std::io::Read;
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitCode, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+const MODEL: &str = "model.safetensors";
+
+/// `fleet keys`.
+pub fn keys(args: &KeysArgs) -> Result<ExitCode> {
+    let team = Team::load(&args.model, &args.size)?;
+    ensure!(!team.policy.config().kind.is_central(), "a fleet needs a distributed network");
+    let agents = team.agents();
+    ensure!(agents <= 1000, "{agents} certificates are more than a fleet on machines needs; use in-process");
+    let mut addresses: Vec<String> = (0..=agents).map(|i| format!("127.0.0.1:{}", 7400 + i)).collect();
+    for text in &args.at {
+        let parsed = text.split_once('=').and_then(|(who, at)| Some((who.parse::<Member>().ok()?, at)));
+        let Some((member, address)) = parsed.filter(|(_, at)| split_address(at).is_some()) else {
+            bail!("cannot read --at {text}; write for example agent-0=10.0.0.2:7400");
+        };
+        let index = member.index().map_or(0, |i| i + 1);
+        ensure!(index <= agents, "{member} is not in this fleet; it has agent-0 to agent-{}", agents - 1);
+        addresses[index] = address.into();
+    }
+    let what = Founding {
+        fleet: args.name.clone(),
+        model: MODEL.into(),
+        world: team.config.clone(),
+        run: args.plan.apply(RunConfig::default()),
+        tls: !args.no_tls,
+        addresses,
+        years: args.years,
+    };
+    found(&args.out, &what)?;
+    write_file(args.out.join(MODEL), &read_file(model_file(&args.model)?)?)?;
+    let out = args.out.display();
+    print(&format!(
+        "{out}/fleet.toml has a world and {agents} agents.\n\
+         Every machine needs {out}/fleet.toml, {MODEL}, authority.pem and its members' own folders in {out}/secrets.\n\
+         Keep {out}/secrets/authority.key.pem away from all of them: who has it can make members.\n"
+    ))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Starts this program anew, as the same process where that exists, with the environment that zenoh needs.
+fn prepared() -> Result<Option<ExitCode>> {
+    if Zenoh::prepared() {
+        return Ok(None);
+    }
+    let (name, value) = Zenoh::ENVIRONMENT;
+    let mut command = Command::new(std::env::current_exe().context("cannot find this program")?);
+    command.args(std::env::args_os().skip(1)).env(name, value);
+    #[cfg(unix)]
+    {
+        use std::os::unix::process::CommandExt;
+        Err(command.exec()).context("cannot start this program anew")
+    }
+    #[cfg(not(unix))]
+    {
+        let status = command.status().context("cannot start this program anew")?;
+        Ok(Some(ExitCode::from(status.code().unwrap_or(1) as u8)))
+    }
+}
+
+fn listening(fleet: &Path, listen: Option<std::net::SocketAddr>, me: Member) -> Result<Fleet> {
+    let mut fleet = Fleet::load(fleet)?;
+    if let Some(listen) = listen {
+        fleet.listen(me, &listen.to_string())?;
+    }
+    Ok(fleet)
+}
+
+/// `fleet agent`.
+pub fn agent(args: &AgentArgs) -> Result<ExitCode> {
+    if let Some(code) = prepared()? {
+        return Ok(code);
+    }
+    let me = Member::agent(args.agent);
+    let fleet = listening(&args.fleet, args.listen, me)?;
+    let seal = fleet.seal(me)?;
+    let team = Team::of(&fleet)?;
+    let faults = args.faults.faults(team.agents())?;
+    let fallback = args.faults.fallback(team.config.name())?;
+    let mut peers: Vec<Member> = team.may_meet(args.agent).into_iter().map(Member::agent).collect();
+    peers.push(Member::WORLD);
+    let tap = match &args.record {
+        Some(folder) => {
+            std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+            Some(Tap::new(&free_name(folder, &me.to_string()))?)
+        }
+        None => None,
+    };
+    let signal = signals()?;
+    let alone = if args.tied { alone() } else { Arc::new(AtomicBool::new(false)) };
+    let stop = || signal.load(Ordering::Relaxed) != 0 || alone.load(Ordering::Relaxed);
+    let mut transport = Zenoh::open(&fleet, me, &peers)?;
+    let say = |text: &str| {
+        if !args.quiet {
+            eprintln!("{me}: {text}");
+        }
+    };
+    say(&format!("listening on {}, asking the world to be let in", fleet.listens(me)?));
+    loop {
+        let mut agent = Agent::new(args.agent, team.policy.clone(), team.fingerprint, seal.clone())?;
+        agent = agent.with_fallback(fallback).with_company(peers.clone());
+        let (mut joined, mut flushed) = (false, Instant::now());
+        node::run_agent(&mut agent, &mut transport, &faults, tap.as_ref(), &stop, &mut |agent| {
+            if agent.joined() && !joined {
+                joined = true;
+                say("joined");
+            }
+            if let Some(tap) = tap.as_ref().filter(|_| flushed.elapsed() > Duration::from_millis(500)) {
+                flushed = Instant::now();
+                // Told at the end, if it still fails then.
+                let _ = tap.flush();
+            }
+        })?;
+        if let Some(tap) = &tap {
+            tap.flush()?;
+        }
+        say(if agent.over() { "the run is over" } else { "stopped" });
+        if !args.stay || stop() {
+            return Ok(ExitCode::SUCCESS);
+        }
+    }
+}
+
+/// A process that was started again does not write over what it wrote before.
+fn free_name(folder: &Path, name: &str) -> PathBuf {
+    let names = std::iter::once(format!("{name}.jsonl")).chain((2..).map(|n| format!("{name}.{n}.jsonl")));
+    names.map(|name| folder.join(name)).find(|path| !path.exists()).unwrap_or_else(|| folder.join(name))
+}
+
+/// Becomes true when standard input ends.
+fn alone() -> Arc<AtomicBool> {
+    let alone = Arc::new(AtomicBool::new(false));
+    let flag = alone.clone();
+    std::thread::spawn(move || {
+        let mut byte = [0];
+        while matches!(std::io::stdin().read(&mut byte), Ok(1)) {}
+        flag.store(true, Ordering::Relaxed);
+    });
+    alone
+}
+
+/// `fleet world`.
+pub fn world(args: &WorldArgs) -> Result<ExitCode> {
+    if let Some(code) = prepared()? {
+        return Ok(code);
+    }
+    let mut fleet = listening(&args.fleet, args.listen, Member::WORLD)?;
+    fleet.config.run = args.plan.apply(fleet.config.run.clone());
+    let team = Team::of(&fleet)?;
+    if let Some(folder) = &args.record {
+        std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    }
+    let mut live = Live::new(args.json, false);
+    live.say(&format!(
+        "listening on {}, waiting for {} agents",
+        fleet.listens(Member::WORLD)?,
+        team.agents()
+    ));
+    let what = Hosting { fleet: &fleet, team: &team, record: args.record.as_deref(), json: args.json };
+    // What was said last must be on its way before the links are closed.
+    host(&what, live, &mut |_, _| Ok(()), &mut || std::thread::sleep(Duration::from_millis(300)))
+}
+
+/// What is hosted.
+struct Hosting<'a> {
+    fleet: &'a Fleet,
+    team: &'a Team,
+    record: Option<&'a Path>,
+    json: bool,
+}
+
+/// Told about every step and every now and then.
+type Tend<'a> = &'a mut dyn FnMut(&mut Live, Option<u32>) -> Result<()>;
+
+fn host(what: &Hosting<'_>, live: Live, tend: Tend<'_>, farewell: &mut dyn FnMut()) -> Result<ExitCode> {
+    let (team, plan) = (what.team, what.fleet.config.run.plan());
+    let seal = what.fleet.seal(Member::WORLD)?;
+    match &team.world {
+        AnyWorld::Wildlife(world) => drive(what, live, team.wildlife(world, plan, seal)?, tend, farewell),
+        AnyWorld::Traffic(world) => drive(what, live, team.traffic(world, plan, seal)?, tend, farewell),
+    }
+}
+
+fn drive<W: Symmetric, M: Measures<W>>(
+    what: &Hosting<'_>,
+    mut live: Live,
+    mut host: Host<W, M>,
+    tend: Tend<'_>,
+    farewell: &mut dyn FnMut(),
+) -> Result<ExitCode> {
+    let run = &what.fleet.config.run;
+    let tap = what.record.map(|folder| Tap::new(&free_name(folder, "world"))).transpose()?;
+    if let Some(tap) = &tap {
+        tap.about(&header(what.team, run, "zenoh")?);
+    }
+    let agents: Vec<Member> = (0..what.team.agents()).map(Member::agent).collect();
+    let mut transport = Zenoh::open(what.fleet, Member::WORLD, &agents)?;
+    let signal = signals()?;
+    let ended =
+        node::run_host(&mut host, &mut transport, tap.as_ref(), &mut |host, moment: Option<Moment>| {
+            live.show(host);
+            // The step that is being decided now.
+            let step = moment.map(|_| host.place().step);
+            tend(&mut live, step).map_err(|e| equimarl_fleet::Error::Failed(format!("{e:#}")))?;
+            Ok(signal.load(Ordering::Relaxed) == 0)
+        });
+    // Everybody is told that it is over before the world is gone.
+    farewell();
+    live.close();
+    if let Some(tap) = &tap {
+        tap.flush()?;
+    }
+    ended?;
+    finish(&host, host.report().seconds(), false, about(what.team, run, "zenoh"), what.json)?;
+    Ok(match signal.load(Ordering::Relaxed) {
+        0 => ExitCode::SUCCESS,
+        number => ExitCode::from(128 + number as u8),
+    })
+}
+
+/// The processes of all agents. They end with this one.
+struct Processes {
+    folder: PathBuf,
+    arguments: Vec<String>,
+    children: Vec<Child>,
+}
+
+impl Processes {
+    fn start(&self, agent: usize) -> Result<Child> {
+        let program = std::env::current_exe().context("cannot find this program")?;
+        Command::new(program)
+            .args(["fleet", "agent", "--quiet", "--tied", "--fleet"])
+            .arg(self.folder.join("fleet.toml"))
+            .arg(format!("--agent={agent}"))
+            .args(&self.arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .spawn()
+            .context("cannot start an agent")
+    }
+
+    /// Starts again who died.
+    fn tend(&mut self, live: &mut Live) -> Result<()> {
+        for agent in 0..self.children.len() {
+            if let Some(status) = self.children[agent].try_wait().context("cannot watch an agent")? {
+                // An error that it said itself will come again.
+                ensure!(status.code() != Some(2), "agent-{agent} cannot run");
+                live.say(&format!("agent-{agent} died ({status}); starting it again"));
+                self.children[agent] = self.start(agent)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Processes {
+    fn drop(&mut self) {
+        let end = Instant::now() + Duration::from_secs(2);
+        for child in &mut self.children {
+            drop(child.stdin.take());
+            while matches!(child.try_wait(), Ok(None)) && Instant::now() < end {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            // It may be gone already; there is nothing else to do.
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// `fleet run --transport zenoh`.
+pub fn run(args: &run::Args, team: &Team) -> Result<ExitCode> {
+    if let Some(code) = prepared()? {
+        return Ok(code);
+    }
+    ensure!(args.threads.is_none(), "--threads belongs to --transport in-process");
+    let agents = team.agents();
+    ensure!(agents <= 64, "{agents} processes are too many for one machine; use --transport in-process");
+    args.faults.faults(agents)?;
+    args.faults.fallback(team.config.name())?;
+    let folder = private_folder()?;
+    let mut arguments = args.faults.arguments();
+    if let Some(record) = &args.record {
+        new_folder(record)?;
+        arguments.push(format!("--record={}", record.display()));
+    }
+    let mut processes = Processes { folder: folder.clone(), arguments, children: vec![] };
+    let what = Founding {
+        fleet: format!("run-{}", std::process::id()),
+        model: MODEL.into(),
+        world: team.config.clone(),
+        run: args.plan.apply(RunConfig::default()),
+        tls: !args.no_tls,
+        addresses: free_addresses(agents + 1)?,
+        years: 1,
+    };
+    let fleet = found(&folder, &what)?;
+    write_file(folder.join(MODEL), &read_file(&team.file)?)?;
+    for agent in 0..agents {
+        processes.children.push(processes.start(agent)?);
+    }
+    let live = Live::new(args.quiet || args.json, false);
+    let what = Hosting { fleet: &fleet, team, record: args.record.as_deref(), json: args.json };
+    let mut processes = Some(processes);
+    let mut looked = Instant::now();
+    let shared = std::cell::RefCell::new(&mut processes);
+    let mut tend = |live: &mut Live, step: Option<u32>| -> Result<()> {
+        let mut guard = shared.borrow_mut();
+        let Some(processes) = guard.as_mut() else { return Ok(()) };
+        for crash in args.crash.iter().filter(|c| Some(c.step) == step) {
+            processes.children[crash.agent].kill().context("cannot kill an agent")?;
+            processes.children[crash.agent].wait().context("cannot kill an agent")?;
+        }
+        if step.is_none() || looked.elapsed() > Duration::from_millis(20) {
+            looked = Instant::now();
+            processes.tend(live)?;
+        }
+        Ok(())
+    };
+    host(&what, live, &mut tend, &mut || drop(shared.borrow_mut().take()))
+}
+
+/// A new folder that only we can read.
+fn private_folder() -> Result<PathBuf> {
+    let random: [u8; 8] = equimarl_fleet::seal::random()?;
+    let name: String = random.iter().map(|b| format!("{b:02x}")).collect();
+    let folder = std::env::temp_dir().join(format!("equimarl-fleet-{name}"));
+    let mut builder = std::fs::DirBuilder::new();
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::DirBuilderExt;
+        builder.mode(0o700);
+    }
+    builder.create(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    Ok(folder)
+}
+
+/// Addresses on this machine that nobody listens on.
+fn free_addresses(count: usize) -> Result<Vec<String>> {
+    let open = |_| TcpListener::bind("127.0.0.1:0").context("cannot find a free port");
+    let listeners: Result<Vec<TcpListener>> = (0..count).map(open).collect();
+    listeners?.iter().map(|l| Ok(l.local_addr()?.to_string())).collect()
+}
