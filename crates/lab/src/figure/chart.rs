@@ -127,7 +127,7 @@ impl Chart {
         let right = EDGE + widest(&x) / 2.0;
         let plot = Plot {
             left,
-            top: top + 10.0,
+            top: top + 15.0,
             width: (total - left - right).max(10.0),
             height: self.size[1].max(10.0),
         };

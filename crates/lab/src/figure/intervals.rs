@@ -80,7 +80,7 @@ impl Intervals {
             lines().enumerate().map(|(i, l)| Entry::Reference(&l.name, i)).collect();
         let (mut body, top) = heading(&self.title, &entries, total);
         let widest = self.rows.iter().map(|r| width(&r.name, LABEL)).fold(0.0, f64::max);
-        let left = EDGE + widest.min(total * 0.4) + 8.0;
+        let left = EDGE + widest.min(total * 0.5) + 8.0;
         let height = ROW * self.rows.len().max(1) as f64;
         let plot = Plot { left, top: top + 8.0, width: (total - left - EDGE - 10.0).max(10.0), height };
         body += &plot.columns(&axis, true);

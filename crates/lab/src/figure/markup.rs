@@ -34,12 +34,10 @@ pub fn escape(text: &str) -> String {
 /// About how wide a text is in a sans-serif font of this size; rather too wide than too narrow.
 pub(super) fn width(text: &str, size: f64) -> f64 {
     let of = |c: char| match c {
-        'i' | 'l' | 'j' | '.' | ',' | ':' | '\'' | '|' | ' ' | '(' | ')' | '[' | ']' | 't' | 'f' | 'r' => {
-            0.36
-        }
-        'm' | 'w' | 'M' | 'W' => 0.88,
-        'A'..='Z' => 0.68,
-        _ => 0.58,
+        'i' | 'l' | 'j' | '.' | ',' | ':' | '\'' | '|' | ' ' | '(' | ')' | '[' | ']' | 't' | 'f' | 'r' => 0.4,
+        'm' | 'w' | 'M' | 'W' => 0.95,
+        'A'..='Z' => 0.7,
+        _ => 0.62,
     };
     text.chars().map(of).sum::<f64>() * size
 }

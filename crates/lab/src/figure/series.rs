@@ -38,8 +38,8 @@ impl Series {
         Series { name: name.into(), colour, points: points.into_iter().map(point).collect() }
     }
 
-    /// The median of several runs, with a band from the first to the third quartile, at up to `places` places. A run has at
-    /// every place the value that it had last; runs that have not begun or have ended before a place do not count there.
+    /// The median of several runs, with a band from the first to the third quartile, at up to `places` places. Between its points
+    /// a run goes straight; runs that have not begun or have ended before a place do not count there.
     pub fn quartiles(
         name: impl Into<String>,
         colour: Colour,
@@ -91,12 +91,16 @@ fn grid(runs: &[Vec<(f64, f64)>], places: usize) -> Vec<f64> {
     }
 }
 
-/// The value of a run at x: its last one before or at x, if it has one there and has not ended.
+/// The value of a run at x, on the straight line between its points; nothing before its first and after its last.
 fn at(run: &[(f64, f64)], x: f64) -> Option<f64> {
-    let next = run.partition_point(|p| p.0 <= x);
-    let (last, _) = run.last()?;
-    let value = run[next.checked_sub(1)?].1;
-    (x <= *last && value.is_finite()).then_some(value)
+    let next = run.partition_point(|p| p.0 < x);
+    let (right, high) = *run.get(next)?;
+    let value = match next.checked_sub(1).map(|i| run[i]) {
+        _ if right == x => high,
+        Some((left, low)) => low + (high - low) * (x - left) / (right - left),
+        None => return None,
+    };
+    value.is_finite().then_some(value)
 }
 
 #[cfg(test)]
@@ -112,6 +116,8 @@ mod tests {
         let series = Series::quartiles("s", Colour::new(0), &runs, 3);
         assert_eq!(series.points[0], Point { x: 0.0, low: 0.0, middle: 0.0, high: 0.0 });
         assert_eq!(series.points[1].middle, 2.5);
+        let finer = Series::quartiles("s", Colour::new(0), &runs[..1], 5);
+        assert_eq!(finer.points[1].middle, 0.5); // half way between two points
         assert_eq!(series.points[2], Point { x: 20.0, low: 3.0, middle: 4.0, high: 5.0 });
         assert!(Series::quartiles("none", Colour::new(0), &[], 10).points.is_empty());
     }

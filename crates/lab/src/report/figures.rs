@@ -84,8 +84,13 @@ impl SettingReport {
                 thousands(self.references.episodes as f64)
             ),
         };
+        let failed = if self.teams.iter().any(|t| t.failed > 0) {
+            " A run that failed goes on as a team that acts at random, or as what it last was if that is worse."
+        } else {
+            ""
+        };
         let caption = format!(
-            "Learning curves: the median over seeds, with a band from the first to the third quartile.{controllers}"
+            "Learning curves: the median over seeds, with a band from the first to the third quartile.{failed}{controllers}"
         );
         let chart = learning_curves(&records, self.measure, self.references.lines());
         Figure::chart(
@@ -122,8 +127,7 @@ impl SettingReport {
         let first = &self.comparisons.first()?.method;
         let rows = self.comparisons.iter().map(|c| (c.over.as_str(), c.steps, c.improvement));
         let rows = rows.map(|(over, steps, i)| {
-            let name = format!("over {over}, {} steps", thousands(steps as f64));
-            row(name, self.colour(over), i)
+            row(format!("over {over} at {}k", steps as f64 / 1e3), self.colour(over), i)
         });
         let caption = format!(
             "The probability that a run of {first} ends better than a run of another team after as many steps, with its 95% \

@@ -66,7 +66,7 @@ impl References {
     /// Dashed lines for figures.
     pub fn lines(&self) -> Vec<Reference> {
         let line =
-            |name: String, value: Option<f64>| value.map(|v| Reference::new(format!("{name} {v:.2}"), v));
+            |name: String, value: Option<f64>| value.map(|v| Reference::new(format!("{name}: {v:.2}"), v));
         let cycle = format!("fixed cycle of {}", FixedCycle::USUAL);
         [
             line("best possible".into(), self.optimum),

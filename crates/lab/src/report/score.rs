@@ -89,6 +89,23 @@ pub(super) fn score(record: &Record, measure: Measure, steps: u64, random: Optio
     }
 }
 
+/// The run as curves show it: one that failed goes on as what it counts as. Otherwise the median of the others would jump up
+/// wherever a bad run ends.
+pub(super) fn continued(record: &Record, measure: Measure, random: Option<f64>) -> Record {
+    let mut record = record.clone();
+    let value = score(&record, measure, record.config.steps, random);
+    let (State::Failed(_), Some(value)) = (&record.state, value) else { return record };
+    let begin = record.curve.steps.last().map_or(0, |s| s + 1);
+    for steps in [begin, record.config.steps.max(begin + 1)] {
+        record.curve.steps.push(steps);
+        match measure {
+            Measure::Return => record.curve.returns.push(value),
+            Measure::Waiting => record.curve.waiting.push(value),
+        }
+    }
+    record
+}
+
 impl Measure {
     /// The worse of two values.
     fn worse(self, a: f64, b: f64) -> f64 {

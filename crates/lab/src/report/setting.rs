@@ -3,7 +3,7 @@
 use super::compare::Comparison;
 use super::marks::MarkReport;
 use super::references::References;
-use super::score::{After, Quartiles, TeamScore, counts, score};
+use super::score::{After, Quartiles, TeamScore, continued, counts, score};
 use crate::figure::{Colour, Measure};
 use crate::record::{Record, State};
 use crate::setting::{Setting, Team};
@@ -90,6 +90,7 @@ impl SettingReport {
             .map(|steps| After { steps, teams: scores(teams, measure, steps, references.random) })
             .collect();
         let names: Vec<String> = teams.iter().map(|t| t.team.name()).collect();
+        let random = references.random;
         SettingReport {
             setting: setting.name.clone(),
             slug: setting.slug(),
@@ -99,7 +100,7 @@ impl SettingReport {
             references,
             teams: reports,
             after,
-            records: teams.iter().flat_map(|t| &t.all).map(|r| (*r).clone()).collect(),
+            records: teams.iter().flat_map(|t| &t.all).map(|r| continued(r, measure, random)).collect(),
         }
     }
 
