@@ -174,6 +174,11 @@ impl Agent {
         &self.drops
     }
 
+    /// Counts messages that were lost in a flood.
+    pub fn flooded(&mut self, messages: u64) {
+        self.drops.count_many(Reason::Flood, messages);
+    }
+
     /// Steps that it gave up because the world had gone on.
     pub fn abandoned(&self) -> u64 {
         self.abandoned
@@ -487,7 +492,7 @@ impl Agent {
         self.report.drops = self.drops;
         let (sender, receiver) = (self.me, Member::WORLD);
         let header = Header { kind: Kind::Action, run, place, round: 0, sender, receiver };
-        self.acted = self.seal.seal(header.message(&self.report.write()));
+        self.acted = self.seal.seal(header.message(&self.report.bytes()));
         out.push(Letter { to: Member::WORLD, bytes: self.acted.clone() });
         self.phase = Phase::Waiting { ask: now.saturating_add(SILENCE) };
         Ok(())

@@ -237,6 +237,11 @@ impl<W: Symmetric, M: Measures<W>> Host<W, M> {
         }
     }
 
+    /// Counts messages that were lost in a flood.
+    pub fn flooded(&mut self, messages: u64) {
+        self.report.refused.count_many(Reason::Flood, messages);
+    }
+
     fn accept(&mut self, bytes: &[u8], out: &mut Vec<Letter>) -> std::result::Result<(), Reason> {
         let (header, payload) = Header::read(bytes, self.seal.overhead())?;
         if header.receiver != Member::WORLD {

@@ -3,8 +3,9 @@
 use crate::agent::{Agent, Letter, Workspace};
 use crate::error::Result;
 use crate::faults::{Delayed, Faults};
-use crate::host::{Host, Moment};
+use crate::host::Host;
 use crate::member::Member;
+use crate::pool::Watch;
 use crate::record::Tap;
 use crate::transport::Transport;
 use equimarl_worlds::{Measures, Symmetric};
@@ -76,6 +77,7 @@ pub fn run_agent(
             // Neighbours wait for what an observation made us say.
             post(&mut letters, transport, faults, &mut delayed, tap, start.elapsed())?;
         }
+        agent.flooded(transport.lost());
         watch(agent);
     }
     Ok(())
@@ -90,7 +92,7 @@ pub fn run_host<W: Symmetric, M: Measures<W>>(
     host: &mut Host<W, M>,
     transport: &mut dyn Transport,
     tap: Option<&Tap>,
-    watch: &mut dyn FnMut(&Host<W, M>, Option<Moment>) -> Result<bool>,
+    watch: Watch<'_, W, M>,
 ) -> Result<()> {
     let start = Instant::now();
     let (faults, mut delayed, mut letters) = (Faults::default(), Delayed::default(), vec![]);
@@ -116,5 +118,6 @@ pub fn run_host<W: Symmetric, M: Measures<W>>(
             host.receive(&bytes, &mut letters);
             wait = Duration::ZERO;
         }
+        host.flooded(transport.lost());
     }
 }

@@ -155,7 +155,8 @@ pub(crate) fn read_features(payload: &[u8], width: usize) -> Result<Vec<f32>, Re
 }
 
 impl Action {
-    pub(crate) fn write(&self) -> Vec<u8> {
+    /// The bytes of the payload.
+    pub fn bytes(&self) -> Vec<u8> {
         let mut bytes = self.action.to_le_bytes().to_vec();
         bytes.push(self.log_probabilities.len() as u8);
         self.log_probabilities.iter().for_each(|p| bytes.extend_from_slice(&p.to_le_bytes()));
@@ -230,9 +231,9 @@ mod tests {
             rounds: vec![80, 90],
             drops,
         };
-        assert_eq!(Action::read(&action.write(), 2, 2), Ok(action.clone()));
-        assert_eq!(Action::read(&action.write(), 3, 2), Err(Reason::Malformed));
-        assert_eq!(Action::read(&action.write(), 2, 1), Err(Reason::Malformed));
+        assert_eq!(Action::read(&action.bytes(), 2, 2), Ok(action.clone()));
+        assert_eq!(Action::read(&action.bytes(), 3, 2), Err(Reason::Malformed));
+        assert_eq!(Action::read(&action.bytes(), 2, 1), Err(Reason::Malformed));
     }
 
     #[test]

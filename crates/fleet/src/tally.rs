@@ -20,11 +20,13 @@ pub enum Reason {
     Duplicate,
     /// Its signature is not its sender's.
     Forged,
+    /// Its sender had sent more than could be looked at.
+    Flood,
 }
 
 impl Reason {
     /// All reasons, in the order of their numbers.
-    pub const ALL: [Reason; 8] = [
+    pub const ALL: [Reason; 9] = [
         Reason::Malformed,
         Reason::OtherRun,
         Reason::Misaddressed,
@@ -33,6 +35,7 @@ impl Reason {
         Reason::Early,
         Reason::Duplicate,
         Reason::Forged,
+        Reason::Flood,
     ];
 
     /// The name in reports.
@@ -46,6 +49,7 @@ impl Reason {
             Reason::Early => "early",
             Reason::Duplicate => "duplicate",
             Reason::Forged => "forged",
+            Reason::Flood => "flood",
         }
     }
 }
@@ -58,6 +62,11 @@ impl Drops {
     /// Counts one.
     pub fn count(&mut self, reason: Reason) {
         self.0[reason as usize] += 1;
+    }
+
+    /// Counts several.
+    pub fn count_many(&mut self, reason: Reason, many: u64) {
+        self.0[reason as usize] += many;
     }
 
     /// How many for this reason.

@@ -71,7 +71,7 @@ fn a_record_shows_that_messages_flow_along_edges_and_decisions_are_the_same() {
 
 #[test]
 fn the_number_of_threads_and_the_order_of_arrival_change_no_bit() {
-    let (policy, _, world) = junctions(9, 9);
+    let (policy, _, world) = junctions(6, 6);
     let ms = Duration::from_millis;
     let faults = Faults { drop: 0.1, delay: ms(2), jitter: ms(300), ..Faults::default() };
     let plan = Plan { deadline: ms(200), ..plan(1, 4) };

@@ -26,6 +26,11 @@ pub trait Transport {
     /// If the transport is broken for good.
     fn receive(&mut self, wait: Duration) -> Result<Option<Vec<u8>>>;
 
+    /// How many messages came faster than they could be taken, since this was last asked. They are lost.
+    fn lost(&mut self) -> u64 {
+        0
+    }
+
     /// Whether a member is up, as far as this one knows. Nobody waits for one that is not.
     fn alive(&self, member: Member) -> bool;
 }

@@ -14,7 +14,8 @@ use serde_json::{Value, json};
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use zenoh::liveliness::LivelinessToken;
@@ -23,13 +24,14 @@ use zenoh::qos::CongestionControl;
 use zenoh::sample::SampleKind;
 use zenoh::{Session, Wait};
 
-/// Messages that wait to be looked at. More than this many are a flood, and lost.
-const MAILBOX: usize = 4096;
+/// Messages of one sender that may wait to be looked at. More are a flood, and lost; nobody else's are.
+const WAITING: usize = 256;
 
 /// A member's connection over zenoh.
 #[derive(Debug)]
 pub struct Zenoh {
-    mail: Receiver<Vec<u8>>,
+    mail: Receiver<(Member, Vec<u8>)>,
+    letterbox: Arc<Letterbox>,
     up: Arc<Mutex<BTreeSet<Member>>>,
     publishers: BTreeMap<Member, Publisher<'static>>,
     prefix: String,
@@ -39,6 +41,14 @@ pub struct Zenoh {
     _watch: Subscriber<()>,
     _listen: Subscriber<()>,
     session: Session,
+}
+
+/// Where messages wait, so many of each sender.
+#[derive(Debug)]
+struct Letterbox {
+    sender: Sender<(Member, Vec<u8>)>,
+    waiting: BTreeMap<Member, AtomicUsize>,
+    lost: AtomicU64,
 }
 
 /// The variable in the environment that says how zenoh uses threads.
@@ -82,10 +92,13 @@ impl Zenoh {
         let address = fleet.listens(me)?;
         let session = zenoh::open(config).wait().map_err(broken(&format!("cannot listen on {address}")))?;
         let prefix = prefix(fleet);
-        let (sender, mail) = sync_channel(MAILBOX);
+        let (sender, mail) = channel();
+        let waiting = peers.iter().map(|&peer| (peer, AtomicUsize::new(0))).collect();
+        let letterbox = Arc::new(Letterbox { sender, waiting, lost: AtomicU64::new(0) });
+        let door = letterbox.clone();
         let listen = session
             .declare_subscriber(format!("{prefix}/{me}/*"))
-            .callback(move |sample| deliver(&sender, &sample))
+            .callback(move |sample| door.deliver(&sample))
             .wait()
             .map_err(broken("cannot subscribe"))?;
         let up = Arc::new(Mutex::new(BTreeSet::new()));
@@ -105,6 +118,7 @@ impl Zenoh {
         let publishers = BTreeMap::new();
         let mut open = Zenoh {
             mail,
+            letterbox,
             up,
             publishers,
             prefix,
@@ -137,18 +151,38 @@ fn prefix(fleet: &Fleet) -> String {
     format!("fleet/{}", fleet.config.fleet)
 }
 
-fn deliver(sender: &SyncSender<Vec<u8>>, sample: &zenoh::sample::Sample) {
-    let payload = sample.payload();
-    // Too long to be a message: one byte more than allowed is enough to be counted as malformed.
-    let length = payload.len().min(HEADER + MAX_PAYLOAD + SIGNATURE + 1);
-    let bytes = if payload.len() > length { vec![0; 1] } else { payload.to_bytes().into_owned() };
-    let _ = sender.try_send(bytes);
+impl Letterbox {
+    /// Takes a message from the network. The access control has seen to it that a key ends with its sender's name.
+    fn deliver(&self, sample: &zenoh::sample::Sample) {
+        let waiting = last_name(sample).and_then(|sender| self.waiting.get_key_value(&sender));
+        let Some((&sender, waiting)) = waiting.filter(|(_, n)| n.load(Ordering::Relaxed) < WAITING) else {
+            self.lost.fetch_add(1, Ordering::Relaxed);
+            return;
+        };
+        let payload = sample.payload();
+        // Too long to be a message: nothing of it is copied, and what is left is no message either.
+        let fits = payload.len() <= HEADER + MAX_PAYLOAD + SIGNATURE;
+        let bytes = if fits { payload.to_bytes().into_owned() } else { vec![] };
+        waiting.fetch_add(1, Ordering::Relaxed);
+        // Nobody listens any more when this fails.
+        let _ = self.sender.send((sender, bytes));
+    }
+
+    fn taken(&self, (sender, bytes): (Member, Vec<u8>)) -> Vec<u8> {
+        if let Some(waiting) = self.waiting.get(&sender) {
+            waiting.fetch_sub(1, Ordering::Relaxed);
+        }
+        bytes
+    }
+}
+
+fn last_name(sample: &zenoh::sample::Sample) -> Option<Member> {
+    sample.key_expr().as_str().rsplit('/').next()?.parse().ok()
 }
 
 /// Somebody came up or went down.
 fn notice(up: &Mutex<BTreeSet<Member>>, sample: &zenoh::sample::Sample) {
-    let name = sample.key_expr().as_str().rsplit('/').next().unwrap_or_default();
-    let (Ok(member), Ok(mut up)) = (name.parse::<Member>(), up.lock()) else { return };
+    let (Some(member), Ok(mut up)) = (last_name(sample), up.lock()) else { return };
     match sample.kind() {
         SampleKind::Put => up.insert(member),
         SampleKind::Delete => up.remove(&member),
@@ -162,13 +196,17 @@ impl Transport for Zenoh {
 
     fn receive(&mut self, wait: Duration) -> Result<Option<Vec<u8>>> {
         if wait.is_zero() {
-            return Ok(self.mail.try_recv().ok());
+            return Ok(self.mail.try_recv().ok().map(|letter| self.letterbox.taken(letter)));
         }
         match self.mail.recv_timeout(wait) {
-            Ok(bytes) => Ok(Some(bytes)),
+            Ok(letter) => Ok(Some(self.letterbox.taken(letter))),
             Err(RecvTimeoutError::Timeout) => Ok(None),
             Err(RecvTimeoutError::Disconnected) => Err(Error::Network("the session is closed".into())),
         }
+    }
+
+    fn lost(&mut self) -> u64 {
+        self.letterbox.lost.swap(0, Ordering::Relaxed)
     }
 
     fn alive(&self, member: Member) -> bool {

@@ -1,0 +1,240 @@
+//! A member's messages are its own: tens of thousands of malformed, forged, replayed and misdirected ones are counted, and
+//! change nothing.
+
+mod common;
+
+use common::drones;
+use ed25519_dalek::SigningKey;
+use equimarl_fleet::seal::new_key;
+use equimarl_fleet::{
+    Action, Agent, Drops, Habits, Header, Host, Kind, Letter, Member, Place, Plan, Reason, Ring, Seal,
+    Workspace,
+};
+use equimarl_nn::Policy;
+use equimarl_worlds::wildlife::Captures;
+use equimarl_worlds::{Purpose, Stream, Wildlife};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+const AGENTS: usize = 3;
+
+/// A fleet of signing members whose letters the test carries itself.
+struct Yard {
+    seals: BTreeMap<Member, Seal>,
+    host: Host<Wildlife, Captures>,
+    agents: Vec<Agent>,
+    work: Workspace,
+    now: Duration,
+    /// Every letter that was ever sent, for replays.
+    history: Vec<Letter>,
+    actions: Vec<Vec<usize>>,
+}
+
+impl Yard {
+    fn new(policy: &Arc<Policy>, world: &Wildlife) -> Yard {
+        let members = || std::iter::once(Member::WORLD).chain((0..AGENTS).map(Member::agent));
+        let keys: BTreeMap<Member, SigningKey> = members().map(|m| (m, new_key().unwrap())).collect();
+        let all: BTreeMap<_, _> = keys.iter().map(|(&m, key)| (m, key.verifying_key())).collect();
+        let seal = |key: &SigningKey| Seal::Signed(Box::new(Ring::new(key.clone(), all.clone())));
+        let seals: BTreeMap<Member, Seal> = keys.iter().map(|(&m, key)| (m, seal(key))).collect();
+        let plan = Plan { episodes: 4, seed: 5, ..Plan::default() };
+        let host = Host::new(
+            world.clone(),
+            Captures::default(),
+            Habits::wildlife(),
+            plan,
+            (policy, 1),
+            seals[&Member::WORLD].clone(),
+        );
+        let agent = |i| Agent::new(i, policy.clone(), 1, seals[&Member::agent(i)].clone()).unwrap();
+        Yard {
+            host: host.unwrap(),
+            agents: (0..AGENTS).map(agent).collect(),
+            work: Workspace::default(),
+            now: Duration::ZERO,
+            history: vec![],
+            actions: vec![],
+            seals,
+        }
+    }
+
+    fn deliver(&mut self, letter: &Letter, out: &mut Vec<Letter>) {
+        match letter.to.index() {
+            None => self.host.receive(&letter.bytes, out),
+            Some(i) => self.agents[i].receive(&letter.bytes, self.now, &mut self.work, out).unwrap(),
+        }
+    }
+
+    /// Runs to the end; `attack` adds letters of its own after every sweep.
+    fn run(&mut self, attack: &mut dyn FnMut(&Yard) -> Vec<Letter>) {
+        let mut mail: Vec<Letter> = vec![];
+        while !self.host.over() {
+            let mut out = vec![];
+            for letter in std::mem::take(&mut mail) {
+                self.deliver(&letter, &mut out);
+            }
+            let busy = !out.is_empty();
+            for agent in &mut self.agents {
+                agent.poll(self.now, &|_| true, &mut self.work, &mut out).unwrap();
+            }
+            self.host.poll(self.now, &|_| true, &mut out).unwrap();
+            self.actions.extend(self.host.take_moment().map(|m| m.actions));
+            if out.is_empty() && !busy {
+                self.now += Duration::from_millis(1);
+            }
+            self.history.extend(out.iter().cloned());
+            for letter in attack(self) {
+                self.deliver(&letter, &mut out);
+            }
+            mail = out;
+        }
+    }
+
+    fn drops(&self) -> Drops {
+        let mut all = self.host.report().refused;
+        self.agents.iter().for_each(|agent| all.add(agent.drops()));
+        all
+    }
+
+    /// The place that the world is at, and everything that honest headers have.
+    fn header(&self, kind: Kind, sender: Member, receiver: Member) -> Header {
+        let run = Header::peek(&self.history.last().unwrap().bytes).unwrap().run;
+        Header { kind, run, place: self.host.place(), round: 0, sender, receiver }
+    }
+}
+
+/// What an insider with agent 2's key can send to agent 0 and to the world, and what anybody can.
+fn hostile(yard: &Yard, dice: &mut Stream) -> Vec<Letter> {
+    if yard.history.len() < 20 || yard.agents[0].place().is_none() {
+        return vec![];
+    }
+    let (victim, insider) = (Member::agent(0), Member::agent(2));
+    let mut letters = vec![];
+    let features = [7u8; 4 * 96];
+    for _ in 0..40 {
+        let target = [victim, Member::WORLD][dice.below(2) as usize];
+        let own = &yard.seals[&insider];
+        let old = &yard.history[dice.below(yard.history.len() as u32) as usize].bytes;
+        let header = |kind, sender| yard.header(kind, sender, target);
+        let bytes = match dice.below(12) {
+            // Noise.
+            0 => (0..dice.below(600)).map(|_| dice.below(256) as u8).collect(),
+            // A real message, changed in one bit.
+            1 => {
+                let mut bytes = old.clone();
+                let at = dice.below(bytes.len() as u32) as usize;
+                bytes[at] ^= 1 << dice.below(8);
+                bytes
+            }
+            // Half a message.
+            2 => old[..dice.below(old.len() as u32) as usize].to_vec(),
+            // Another member's features, observation, action or welcome, signed by the insider.
+            3 => own.seal(header(Kind::Features, Member::agent(1)).message(&features)),
+            4 => own.seal(header(Kind::Observation, Member::WORLD).message(&[0; 80])),
+            5 => {
+                let lie =
+                    Action { log_probabilities: vec![-1.6; 5], rounds: vec![1; 2], ..Action::default() };
+                own.seal(header(Kind::Action, Member::agent(1)).message(&lie.bytes()))
+            }
+            6 => own.seal(header(Kind::Welcome, Member::WORLD).message(&[0; 37])),
+            7 => own.seal(header(Kind::End, Member::WORLD).message(&[])),
+            // Its own features, of another run, a past or a far step, or for somebody else.
+            8 => own.seal(Header { run: [9; 16], ..header(Kind::Features, insider) }.message(&features)),
+            9 => {
+                let place = Place { episode: dice.below(9) + 50, step: dice.below(99) };
+                own.seal(Header { place, ..header(Kind::Features, insider) }.message(&features))
+            }
+            10 => {
+                let receiver = Member::agent(1);
+                own.seal(Header { receiver, ..header(Kind::Features, insider) }.message(&features))
+            }
+            // A forged request to join in another's name.
+            _ => own.seal(Header { run: [0; 16], ..header(Kind::Join, Member::agent(1)) }.message(&[0; 24])),
+        };
+        letters.push(Letter { to: target, bytes });
+    }
+    letters
+}
+
+#[test]
+fn twenty_thousand_hostile_messages_are_counted_and_change_nothing() {
+    let (policy, _, world) = drones(AGENTS);
+    let mut quiet = Yard::new(&policy, &world);
+    quiet.run(&mut |_| vec![]);
+    assert_eq!(quiet.drops().total(), 0);
+
+    let mut dice = Stream::new(1, Purpose::Audit, 0);
+    let mut attacked = Yard::new(&policy, &world);
+    let mut sent = 0;
+    attacked.run(&mut |yard| {
+        let letters = hostile(yard, &mut dice);
+        sent += letters.len() as u64;
+        letters
+    });
+    assert!(sent > 20_000, "{sent}");
+    assert_eq!(attacked.actions, quiet.actions);
+    assert_eq!(attacked.host.episodes(), quiet.host.episodes());
+    assert_eq!(attacked.drops().total(), sent, "{:?}", attacked.drops());
+    for reason in
+        [Reason::Malformed, Reason::OtherRun, Reason::Misaddressed, Reason::Stranger, Reason::Forged]
+    {
+        assert!(attacked.drops().of(reason) > 100, "{} {}", reason.name(), attacked.drops().of(reason));
+    }
+}
+
+#[test]
+fn replays_of_everything_ever_said_are_counted_and_change_nothing() {
+    let (policy, _, world) = drones(AGENTS);
+    let mut quiet = Yard::new(&policy, &world);
+    quiet.run(&mut |_| vec![]);
+    let mut dice = Stream::new(2, Purpose::Audit, 0);
+    let mut attacked = Yard::new(&policy, &world);
+    let (mut sent, mut joins) = (0, 0);
+    attacked.run(&mut |yard| {
+        let old = |_| &yard.history[dice.below(yard.history.len() as u32) as usize];
+        let letters: Vec<Letter> = (0..20).map(old).cloned().collect();
+        // An old request to join is answered again, and the answer fits nobody who does not ask.
+        let join = |l: &&Letter| Header::peek(&l.bytes).is_some_and(|h| h.kind == Kind::Join);
+        joins += letters.iter().filter(join).count() as u64;
+        sent += letters.len() as u64;
+        letters
+    });
+    assert!(sent > 2_000, "{sent}");
+    assert_eq!(attacked.actions, quiet.actions);
+    assert_eq!(attacked.host.episodes(), quiet.host.episodes());
+    let dropped = attacked.drops().total();
+    assert!(dropped + 3 * joins >= sent / 2, "{dropped} of {sent} dropped, {joins} old requests");
+    assert_eq!(attacked.host.report().rejoined, 0);
+}
+
+#[test]
+fn an_old_welcome_does_not_let_a_new_agent_in() {
+    let (policy, _, world) = drones(AGENTS);
+    let mut yard = Yard::new(&policy, &world);
+    yard.run(&mut |_| vec![]);
+    let welcome = |l: &&Letter| {
+        Header::peek(&l.bytes).is_some_and(|h| h.kind == Kind::Welcome) && l.to == Member::agent(0)
+    };
+    let old = yard.history.iter().find(welcome).unwrap().bytes.clone();
+    let mut fresh = Agent::new(0, policy, 1, yard.seals[&Member::agent(0)].clone()).unwrap();
+    fresh.receive(&old, Duration::ZERO, &mut Workspace::default(), &mut vec![]).unwrap();
+    assert!(!fresh.joined());
+    assert_eq!(fresh.drops().of(Reason::OtherRun), 1);
+}
+
+#[test]
+fn an_agent_with_another_model_is_not_let_in() {
+    let (policy, _, world) = drones(AGENTS);
+    let mut yard = Yard::new(&policy, &world);
+    let mut other = Agent::new(0, policy, 2, yard.seals[&Member::agent(0)].clone()).unwrap();
+    let mut out = vec![];
+    other.poll(Duration::ZERO, &|_| true, &mut Workspace::default(), &mut out).unwrap();
+    let mut answers = vec![];
+    yard.host.receive(&out[0].bytes, &mut answers);
+    assert!(answers.is_empty() && yard.host.joined() == 0);
+    let late = Duration::from_secs(61);
+    yard.host.poll(Duration::ZERO, &|_| true, &mut answers).unwrap();
+    let error = yard.host.poll(late, &|_| true, &mut answers).unwrap_err().to_string();
+    assert!(error.contains("another model file") && error.contains("agent-0, agent-1, agent-2"), "{error}");
+}
