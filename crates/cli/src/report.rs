@@ -5,7 +5,8 @@ use crate::provenance;
 use anyhow::{Context, Result};
 use clap::Args as ClapArgs;
 use equimarl_lab::report::{Study, page};
-use equimarl_lab::{Gathered, gather};
+use equimarl_lab::tensorboard::export;
+use equimarl_lab::{Found, Gathered, gather};
 use equimarl_nn::model::write_file;
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -29,6 +30,9 @@ pub struct Args {
     /// Where the page and its figures go [default: report, or nowhere with --json].
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    /// Also write every run as event files for TensorBoard below this folder.
+    #[arg(long, value_name = "DIR")]
+    tensorboard: Option<PathBuf>,
     /// Print everything as one JSON object.
     #[arg(long)]
     json: bool,
@@ -47,13 +51,27 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     if let Some(out) = &out {
         files = write(&study, out, args)?;
     }
+    if let Some(folder) = &args.tensorboard {
+        let runs: Vec<Found> = found.runs.into_iter().chain(rates.runs).collect();
+        files.extend(export(&runs, folder)?);
+    }
     if args.json {
         let mut value = serde_json::to_value(&study)?;
         value["files"] = json!(files);
         value["commit"] = json!(provenance::COMMIT);
         print_json(&value)?;
     } else {
-        print(&closing(&study, &files))?;
+        print(&closing(&study))?;
+        if let Some(out) = &out {
+            let count = study.figures().len();
+            print(&format!(
+                "the page is {}, with {count} figures beside it\n",
+                out.join("index.html").display()
+            ))?;
+        }
+        if let Some(folder) = &args.tensorboard {
+            print(&format!("to see the runs in TensorBoard: tensorboard --logdir {}\n", folder.display()))?;
+        }
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -82,7 +100,7 @@ fn command(args: &Args) -> String {
     words.join(" ")
 }
 
-fn closing(study: &Study, files: &[PathBuf]) -> String {
+fn closing(study: &Study) -> String {
     let mut text = String::new();
     for setting in &study.settings {
         text += &format!("{}: {} after training\n\n", setting.setting, setting.measure.name());
@@ -122,9 +140,6 @@ fn closing(study: &Study, files: &[PathBuf]) -> String {
     }
     for note in &study.notes {
         text += &format!("note: {note}\n");
-    }
-    if let Some(page) = files.first() {
-        text += &format!("the page is {}, with {} figures beside it\n", page.display(), files.len() - 1);
     }
     text
 }

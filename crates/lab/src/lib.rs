@@ -21,6 +21,7 @@ mod record;
 pub mod report;
 mod setting;
 pub mod statistics;
+pub mod tensorboard;
 
 pub use choose::{Choice, RateScore, UP_TO, area, choose};
 pub use error::{Error, Result};

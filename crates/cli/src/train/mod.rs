@@ -1,6 +1,7 @@
 //! `equimarl train`: the main job.
 
 mod display;
+mod events;
 
 pub use display::{Display, sparkline};
 
@@ -11,6 +12,7 @@ use anyhow::{Context, Result, bail, ensure};
 use clap::Args as ClapArgs;
 use equimarl_learn::run::{self, Ended};
 use equimarl_learn::{Method, TrainConfig, WorldConfig, checkpoint};
+use events::Events;
 use serde_json::Value;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::path::{Path, PathBuf};
@@ -62,6 +64,9 @@ pub struct Args {
     /// Continue the run in this directory.
     #[arg(long, value_name = "RUN")]
     resume: Option<PathBuf>,
+    /// Also write event files for TensorBoard, to a folder of the run's name in this one.
+    #[arg(long, value_name = "DIR")]
+    tensorboard: Option<PathBuf>,
     /// Threads [default: all cores, or RAYON_NUM_THREADS]. The result does not depend on it.
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     threads: Option<usize>,
@@ -80,12 +85,14 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     let folder = match &args.resume {
         Some(folder) => {
             resumable(args, folder)?;
+            Events::check(args.tensorboard.as_ref(), folder)?;
             folder.clone()
         }
         None => {
             let config = resolve(args)?;
             let usual = || format!("runs/{}-{}-{}", config.world.name(), config.method, config.seed).into();
             let folder = args.out.clone().unwrap_or_else(usual);
+            Events::check(args.tensorboard.as_ref(), &folder)?;
             run::create(&folder, &config)?;
             folder
         }
@@ -99,7 +106,8 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         }
         return Ok(ExitCode::SUCCESS);
     }
-    drive(&folder, args.quiet, args.json)
+    let events = Events::begin(args.tensorboard.as_ref(), &folder)?;
+    drive(&folder, args.quiet, args.json, events)
 }
 
 /// The number of the last signal that asked this process to stop; 0 until then.
@@ -122,12 +130,16 @@ pub fn use_threads(threads: Option<usize>) -> Result<()> {
 }
 
 /// Runs until the end or a signal.
-fn drive(folder: &Path, quiet: bool, json: bool) -> Result<ExitCode> {
+fn drive(folder: &Path, quiet: bool, json: bool, mut events: Events) -> Result<ExitCode> {
     let signal = signals()?;
     let config = checkpoint::read_config(folder)?;
     let mut display = Display::new(&config, folder, quiet, json);
     let stop = || signal.load(Ordering::Relaxed) != 0;
-    let ended = run::train(folder, &provenance::origin(), &stop, &mut |event| display.hear(event));
+    let ended = run::train(folder, &provenance::origin(), &stop, &mut |event| {
+        events.hear(&event);
+        display.hear(event);
+    });
+    events.close();
     display.close();
     match ended.with_context(|| format!("training in {} stopped", folder.display()))? {
         Ended::Finished(summary) => {

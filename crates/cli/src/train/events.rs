@@ -1,0 +1,60 @@
+//! Event files for TensorBoard while a team learns.
+
+use anyhow::{Context, Result, ensure};
+use equimarl_lab::tensorboard::Follower;
+use equimarl_learn::run::Event;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// TensorBoard looks every few seconds, so more is not needed.
+const BETWEEN: Duration = Duration::from_secs(1);
+
+/// Writes events if somebody asked for them. Trouble with them is no reason to stop training: it is said once.
+pub struct Events {
+    follower: Option<Follower>,
+    last: Instant,
+}
+
+impl Events {
+    /// Refuses a folder inside the run directory, which holds its own files and no others.
+    pub fn check(folder: Option<&PathBuf>, run: &Path) -> Result<()> {
+        let Some(folder) = folder else { return Ok(()) };
+        let whole = |path: &Path| std::path::absolute(path).with_context(|| format!("{}", path.display()));
+        ensure!(
+            !whole(folder)?.starts_with(whole(run)?),
+            "--tensorboard {} lies in the run directory, which holds only the run; choose another folder",
+            folder.display()
+        );
+        Ok(())
+    }
+
+    pub fn begin(folder: Option<&PathBuf>, run: &Path) -> Result<Events> {
+        let follower = folder.map(|folder| Follower::begin(run, folder)).transpose()?;
+        Ok(Events { follower, last: Instant::now() })
+    }
+
+    pub fn hear(&mut self, event: &Event<'_>) {
+        match event {
+            Event::Resumed { .. } => self.with(Follower::resumed),
+            Event::Iteration { .. } | Event::Evaluation { .. } if self.last.elapsed() >= BETWEEN => {
+                self.last = Instant::now();
+                self.with(Follower::poll);
+            }
+            // Before the first iteration the metrics may still hold lines that a checkpoint does not know.
+            _ => {}
+        }
+    }
+
+    /// The last lines.
+    pub fn close(&mut self) {
+        self.with(Follower::poll);
+    }
+
+    fn with(&mut self, job: impl FnOnce(&mut Follower) -> equimarl_lab::Result<()>) {
+        let Some(follower) = &mut self.follower else { return };
+        if let Err(error) = job(follower) {
+            eprintln!("warning: no more events for TensorBoard: {error}");
+            self.follower = None;
+        }
+    }
+}
