@@ -46,7 +46,8 @@ export function models(list) {
   if (gone) {
     pause();
     choose(nearest(before, kindOf(before)) ?? list[0]);
-    problem(`${before.name} was deleted; another team plays now.`);
+    // Said last, because every answer takes the last problem away.
+    queue(() => problem(`${before.name} was deleted; another team plays now.`));
   } else if (now.model === null) {
     const trained = list.filter((m) => !m.fresh);
     const equivariant = trained.filter((m) => m.method === "equivariant");
@@ -93,10 +94,15 @@ function swap(kind) {
 
 // Talking to the server, one question at a time
 
-let line = Promise.resolve();
+let line = Promise.resolve(), waiting = 0;
 /** Does something after everything before it. */
 function queue(job) {
-  line = line.then(job).catch((error) => problem(error.message));
+  waiting += 1;
+  document.body.dataset.busy = "yes";
+  line = line.then(job).catch((error) => problem(error.message)).finally(() => {
+    waiting -= 1;
+    if (waiting === 0) document.body.dataset.busy = "no";
+  });
   return line;
 }
 
@@ -135,9 +141,10 @@ async function begin() {
 async function look(state) {
   const before = performance.now();
   now.answer = await ask("/api/episode", question({ state, streams: now.answer.streams }));
-  document.body.dataset.latency = String(Math.round(performance.now() - before));
   problem("");
   draw();
+  // From the question to the drawn answer, in milliseconds.
+  document.body.dataset.latency = String(Math.round(performance.now() - before));
 }
 
 async function step(pace, shown = true) {

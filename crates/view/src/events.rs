@@ -30,15 +30,18 @@ impl News {
     pub async fn look(self, app: Arc<App>) {
         loop {
             if self.0.receiver_count() > 0 {
-                let now = list(app.clone()).await;
-                self.0.send_if_modified(|last| {
-                    let changed = *last != now;
-                    *last = now;
-                    changed
-                });
+                self.publish(list(app.clone()).await);
             }
             tokio::time::sleep(BETWEEN_LOOKS).await;
         }
+    }
+
+    fn publish(&self, now: Arc<str>) {
+        self.0.send_if_modified(|last| {
+            let changed = *last != now;
+            *last = now;
+            changed
+        });
     }
 
     /// A new listener; none if there are too many.
@@ -48,8 +51,12 @@ impl News {
         }
         let mut news = self.0.subscribe();
         let (send, receive) = mpsc::channel(2);
+        let all = self.clone();
         tokio::spawn(async move {
-            let mut text = list(app).await;
+            // What is sent first is what later lists are compared with.
+            all.publish(list(app).await);
+            let mut text = news.borrow_and_update().clone();
+            drop(all);
             // Ends when the listener is gone: then sending fails, or there is nobody left to wait for.
             loop {
                 if send.send(text).await.is_err() {

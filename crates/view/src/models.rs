@@ -76,7 +76,13 @@ impl Models {
             Some(("fresh", _)) if FRESH.iter().any(|f| f.0 == id) => PathBuf::new(),
             _ => return Err(no_model()),
         };
-        let written = std::fs::metadata(&path).and_then(|m| m.modified()).ok();
+        let is_file = path != PathBuf::new();
+        let written = match std::fs::metadata(&path) {
+            Ok(about) => about.modified().ok(),
+            // It went between the last look and this one.
+            Err(_) if is_file => return Err(no_model()),
+            Err(_) => None,
+        };
         let stamp = (path, written);
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(at) = kept.iter().position(|(name, found, _)| name == id && *found == stamp) {

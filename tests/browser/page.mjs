@@ -1,0 +1,373 @@
+// Drives the live page in a real browser, as a person would. Called by .ci/browser with a server that shows a folder of
+// small real runs: node page.mjs URL RUNS_DIR EQUIMARL SERVER_LOG
+//
+// With PICTURES=folder in the environment it also keeps screenshots.
+
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import fs from "node:fs";
+import http from "node:http";
+import { createRequire } from "node:module";
+import path from "node:path";
+
+const [url, runs, program, log] = process.argv.slice(2);
+const { chromium } = createRequire(path.join(process.env.PLAYWRIGHT_HOME, "x.js"))("playwright-core");
+const browser = await chromium.launch({
+  executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+  args: ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync"],
+});
+
+/** A page of its own, which must not complain and must not ask anybody else. */
+async function open(hash, options = {}) {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
+  context.setDefaultTimeout(20000);
+  const page = await context.newPage();
+  page.complaints = [];
+  page.on("console", (message) => message.type() === "error" && page.complaints.push(message.text()));
+  page.on("pageerror", (error) => page.complaints.push(String(error)));
+  page.on("request", (request) => assert.ok(request.url().startsWith(url), `asked elsewhere: ${request.url()}`));
+  await page.goto(url + hash);
+  return page;
+}
+
+async function done(page) {
+  assert.deepEqual(page.complaints, []);
+  await page.context().close();
+}
+
+async function picture(page, name) {
+  if (!process.env.PICTURES) return;
+  await page.waitForTimeout(700);
+  await page.screenshot({ path: path.join(process.env.PICTURES, `${name}.png`), fullPage: true });
+}
+
+const text = (page, id) => page.locator(`#${id}`).textContent();
+const answered = (page) => page.waitForFunction(() => document.querySelector("#agents article") !== null && document.body.dataset.busy === "no");
+const probabilities = (page) => page.locator("#agents").textContent();
+const idle = (page) => page.waitForFunction(() => document.body.dataset.busy === "no");
+/** Does something and waits until the page has drawn all answers to it. */
+async function after(page, action) {
+  await idle(page);
+  await action();
+  await idle(page);
+  assert.equal(await page.locator("#problem").textContent(), "");
+}
+
+async function team(page, id) {
+  await after(page, () => page.selectOption("#model", id));
+}
+
+const difference = async (page) => Number(await page.locator("#verdict").getAttribute("data-difference"));
+
+const tests = {
+  async "curves of real runs appear, with a list and a difference"() {
+    const page = await open("#runs");
+    await page.waitForSelector("figure[data-world='wildlife-3'] path.fig-line");
+    assert.ok((await page.locator("figure[data-world='wildlife-3'] path.fig-line").count()) >= 2);
+    assert.match(await text(page, "runs-note"), /finished/);
+    assert.equal(await page.locator("tr[data-run='small/equivariant'] .state").textContent(), "finished");
+    assert.match(await text(page, "diff-table"), /method/);
+    const updates = () => page.locator("#figures").getAttribute("data-updates");
+    const before = await updates();
+    await page.uncheck("tr[data-run='small/plain'] input");
+    await page.waitForFunction((b) => document.querySelector("#figures").dataset.updates !== b, before);
+    await picture(page, "runs");
+    await done(page);
+  },
+
+  async "play, pause, step, speed, seed and a new episode"() {
+    const page = await open("#episode");
+    await answered(page);
+    await after(page, () => page.click("#step"));
+    assert.equal(await text(page, "steps"), "1");
+    assert.match(await text(page, "total"), /−0\.050/);
+    await page.fill("#speed", "9");
+    await page.click("#play");
+    await page.waitForFunction(() => Number(document.querySelector("#steps").textContent) >= 3 || !document.querySelector("#ending").hidden);
+    if (await page.locator("#ending").isHidden()) await page.click("#play");
+    await page.waitForTimeout(300);
+    const steps = await text(page, "steps");
+    await page.waitForTimeout(500);
+    assert.equal(await text(page, "steps"), steps, "it is paused");
+    assert.ok((await page.locator("#agents canvas.observation").count()) === 3, "every agent's picture");
+    assert.match(await text(page, "value"), /\d/);
+    await after(page, () => page.click("#new"));
+    assert.equal(await text(page, "steps"), "0");
+    const first = await probabilities(page);
+    await after(page, async () => {
+      await page.fill("#seed", "12");
+      await page.locator("#seed").blur();
+    });
+    assert.notEqual(await probabilities(page), first, "another seed is another episode");
+    await done(page);
+  },
+
+  async "an equivariant model turns with its world, a plain one breaks"() {
+    const page = await open("#symmetry");
+    await answered(page);
+    for (const world of ["wildlife", "traffic"]) {
+      for (const id of [`run:small/${world === "wildlife" ? "" : "traffic-"}equivariant`, `fresh:${world}:equivariant`]) {
+        await team(page, id);
+        for (const element of ["r", "r2", "r3"]) {
+          await after(page, () => page.click(`[data-element="${element}"]`));
+          assert.ok((await difference(page)) < 1e-5, `${id} ${element}: ${await difference(page)}`);
+          assert.equal(await page.locator("#verdict").getAttribute("data-holds"), "yes");
+        }
+      }
+      const plain = `run:small/${world === "wildlife" ? "" : "traffic-"}plain`;
+      await team(page, plain);
+      assert.ok((await difference(page)) > 1e-3, `${plain}: ${await difference(page)}`);
+      assert.match(await text(page, "judgement"), /breaks/);
+      assert.ok((await page.locator("#there .halo").count()) > 0, "coloured where it differs");
+      console.log(`   ${plain}: ${await text(page, "difference")}`);
+      await team(page, `fresh:${world}:plain`);
+      assert.ok((await difference(page)) > 1e-3);
+    }
+    // Switching keeps the state, so that the two kinds are seen in the same situation.
+    await team(page, "run:small/equivariant");
+    const drones = () => page.locator("#here .agent").evaluateAll((all) => all.map((a) => a.getAttribute("transform")).join());
+    const where = await drones();
+    await after(page, () => page.click("#plain"));
+    assert.equal(await drones(), where);
+    assert.equal(await page.locator("#model").inputValue(), "run:small/plain");
+    // A network under C4 does not know mirrors.
+    await team(page, "run:small/equivariant");
+    await after(page, () => page.click('[data-element="m"]'));
+    assert.match(await text(page, "judgement"), /not built into/);
+    await done(page);
+  },
+
+  async "dragging drones, the poacher and vehicles, and switching lights"() {
+    const page = await open("#episode");
+    await answered(page);
+    const middle = async (selector) => {
+      const box = await page.locator(selector).first().boundingBox();
+      return [box.x + box.width / 2, box.y + box.height / 2];
+    };
+    const drag = async (selector, dx, dy) => {
+      const before = await probabilities(page);
+      const [x, y] = await middle(selector);
+      await page.mouse.move(x, y);
+      await page.mouse.down();
+      await page.mouse.move(x + dx / 2, y + dy / 2, { steps: 3 });
+      await page.mouse.move(x + dx, y + dy, { steps: 3 });
+      await page.mouse.up();
+      await page.waitForFunction((b) => document.querySelector("#agents").textContent !== b, before);
+    };
+    await team(page, "run:small/equivariant");
+    const field = await page.locator("#here .field").boundingBox();
+    const cell = field.width / 7;
+    const inwards = async (selector) => {
+      const [x, y] = await middle(selector);
+      return [x > field.x + field.width / 2 ? -1 : 1, y > field.y + field.height / 2 ? -1 : 1];
+    };
+    for (const selector of ["#here .poacher", "#here [data-agent='1'] .drone"]) {
+      const [sx, sy] = await inwards(selector);
+      await drag(selector, 2 * sx * cell, sy * cell);
+      console.log(`   an edit took ${await page.evaluate(() => document.body.dataset.latency)} ms until it was seen`);
+    }
+    await team(page, "fresh:traffic:equivariant");
+    for (let k = 0; k < 14; k++) await after(page, () => page.keyboard.press("."));
+    const city = await page.locator("#here .turn").boundingBox();
+    const vehicle = (await page.locator("#here .thing").first().getAttribute("data-key")).slice(1).split(":").map(Number);
+    const side = city.width / 15;
+    // Onto the other street's first lane, wherever it was.
+    const [row, col] = vehicle;
+    await drag(`#here [data-key="v${row}:${col}"]`, (10 - col) * side, ((row === 6 ? 5 : 6) - row) * side);
+    const before = await probabilities(page);
+    const red = await page.locator("#here .red").getAttribute("d");
+    await after(page, () => page.locator("#here [data-switch='3']").first().click());
+    assert.notEqual(await page.locator("#here .red").getAttribute("d"), red);
+    assert.notEqual(await probabilities(page), before);
+    await done(page);
+  },
+
+  async "the keyboard does everything"() {
+    const page = await open("#symmetry");
+    await answered(page);
+    await team(page, "run:small/equivariant");
+    await page.locator("#main").focus();
+    await after(page, () => page.keyboard.press("."));
+    assert.equal(await text(page, "steps"), "1");
+    await after(page, () => page.keyboard.press(","));
+    assert.equal(await text(page, "steps"), "0");
+    await after(page, () => page.keyboard.press("g"));
+    assert.equal(await page.locator("#elements [aria-pressed=true]").getAttribute("data-element"), "r2");
+    await after(page, () => page.keyboard.press("4"));
+    assert.equal(await page.locator("#elements [aria-pressed=true]").getAttribute("data-element"), "r3");
+    await after(page, () => page.keyboard.press("m"));
+    assert.ok((await difference(page)) > 1e-3);
+    await after(page, () => page.keyboard.press("a"));
+    assert.equal(await page.locator(".card.chosen").getAttribute("data-agent"), "1");
+    await page.keyboard.press("Space");
+    assert.equal(await page.locator("#play").getAttribute("aria-pressed"), "true");
+    await page.keyboard.press("Space");
+    assert.equal(await page.locator("#play").getAttribute("aria-pressed"), "false");
+    const theme = () => page.locator("html").getAttribute("data-theme");
+    const was = await theme();
+    await page.keyboard.press("t");
+    assert.notEqual(await theme(), was);
+    await page.keyboard.press("?");
+    assert.ok(await page.locator(".keys").isVisible());
+    // Tab reaches what stands in the world, and arrows move it.
+    await page.locator("#here [data-key='poacher']").focus();
+    const at = () => page.locator("#here [data-key='poacher']").getAttribute("transform");
+    const here = await at();
+    await after(page, () => page.keyboard.press("ArrowUp"));
+    assert.notEqual(await at(), here);
+    assert.equal(await page.evaluate(() => document.activeElement.dataset.key), "poacher", "the focus stays");
+    // Everything that can be pressed has a name.
+    const nameless = await page.locator("button, a, input, select, [role=button]").evaluateAll((all) => all
+      .filter((e) => e.checkVisibility() && !(e.textContent.trim() || e.getAttribute("aria-label") || e.labels?.[0]?.textContent.trim()))
+      .map((e) => e.outerHTML));
+    assert.deepEqual(nameless, []);
+    await done(page);
+  },
+
+  async "a run in progress appears and grows; it may be killed and deleted"() {
+    const page = await open("#runs");
+    await page.waitForSelector("figure[data-world='wildlife-3'] path.fig-line");
+    await page.evaluate(() => (window.unchanged = true));
+    const live = path.join(runs, "live");
+    const trainer = spawn(program, ["train", "--world", "wildlife", "--preset", "paper", "--steps", "2000000", "--seed", "3", "--threads", "1",
+      "--quiet", "--set", "evaluate_every=0", "--out", live], { stdio: "inherit" });
+    const row = page.locator("tr[data-run='live']");
+    await row.waitFor({ timeout: 30000 });
+    await page.waitForFunction(() => document.querySelector("tr[data-run='live']")?.dataset.state === "running");
+    const finished = () => page.evaluate(() => Number(document.querySelector("tr[data-run='live']").dataset.done));
+    const grows = (than) => page.waitForFunction((n) => Number(document.querySelector("tr[data-run='live']").dataset.done) > n, than, { timeout: 30000 });
+    await grows(0);
+    const updates = Number(await page.locator("#figures").getAttribute("data-updates"));
+    await grows(await finished());
+    await page.waitForFunction((n) => Number(document.querySelector("#figures").dataset.updates) > n, updates);
+    assert.ok(await page.locator("#running").isVisible());
+    const ended = new Promise((resolve) => trainer.on("exit", resolve));
+    trainer.kill("SIGKILL");
+    await ended;
+    await page.waitForFunction(() => document.querySelector("tr[data-run='live']").dataset.state === "stopped", null, { timeout: 40000 });
+    fs.rmSync(live, { recursive: true });
+    await row.waitFor({ state: "detached", timeout: 10000 });
+    assert.ok(await page.evaluate(() => window.unchanged), "nothing was loaded again");
+    await done(page);
+  },
+
+  async "a team that is deleted while it plays is replaced"() {
+    const doomed = path.join(runs, "doomed");
+    fs.cpSync(path.join(runs, "small/plain"), doomed, { recursive: true });
+    const page = await open("#episode");
+    await answered(page);
+    await page.waitForSelector("option[value='run:doomed']", { state: "attached" });
+    await team(page, "run:doomed");
+    await page.click("#play");
+    fs.rmSync(doomed, { recursive: true });
+    await page.waitForFunction(() => document.querySelector("#model").value !== "run:doomed" && /deleted/.test(document.querySelector("#problem").textContent));
+    await after(page, () => page.click("#new"));
+    await after(page, () => page.click("#step"));
+    // The browser notes a step that was asked for in between; the page itself goes on.
+    page.complaints = page.complaints.filter((text) => !text.includes("404"));
+    await done(page);
+  },
+
+  async "at 1280 and 400 pixels, light and dark: nothing is cut off, everything can be read"() {
+    for (const width of [1280, 400]) {
+      for (const colorScheme of ["light", "dark"]) {
+        const page = await open("#symmetry", { viewport: { width, height: 860 }, colorScheme });
+        for (const view of ["symmetry", "episode", "runs"]) {
+          await page.evaluate((v) => (location.hash = v), view);
+          await page.waitForTimeout(400);
+          const wide = await page.evaluate(() => document.scrollingElement.scrollWidth);
+          assert.ok(wide <= width, `${view} is ${wide} wide at ${width}`);
+          assert.deepEqual(await page.evaluate(faint), [], `${view} ${width} ${colorScheme}`);
+          await picture(page, `${view}-${width}-${colorScheme}`);
+        }
+        await done(page);
+      }
+    }
+  },
+
+  async "ten by ten junctions"() {
+    const page = await open("#episode");
+    await answered(page);
+    await team(page, "fresh:traffic:equivariant");
+    for (const id of ["rows", "cols"]) {
+      await after(page, async () => {
+        await page.fill(`#${id}`, "10");
+        await page.locator(`#${id}`).blur();
+      });
+    }
+    assert.equal(await page.locator("#here .agent").count(), 100);
+    await page.fill("#speed", "10");
+    await page.click("#play");
+    await page.waitForFunction(() => Number(document.querySelector("#steps").textContent) >= 10);
+    await page.click("#play");
+    await picture(page, "city");
+    await done(page);
+  },
+
+  async "another site cannot use the server"() {
+    const site = http.createServer((_, response) => response.setHeader("content-type", "text/html").end("<title>another site</title>"));
+    await new Promise((resolve) => site.listen(0, "127.0.0.1", resolve));
+    const page = await (await browser.newContext()).newPage();
+    await page.goto(`http://127.0.0.1:${site.address().port}/`);
+    const tries = await page.evaluate(async (target) => {
+      const read = (options) => fetch(target + "api/episode", options).then((r) => r.status, () => "refused");
+      const body = JSON.stringify({ model: "fresh:wildlife:plain" });
+      return [
+        await read({ method: "POST", headers: { "content-type": "application/json" }, body }),
+        await read({ method: "POST", headers: { "content-type": "text/plain" }, body }),
+        await fetch(target + "api/events").then((r) => r.status, () => "refused"),
+      ];
+    }, url);
+    assert.deepEqual(tries, ["refused", "refused", "refused"]);
+    assert.match(fs.readFileSync(log, "utf8"), /refused 403 POST "\/api\/episode"/, "and it is written down");
+    await page.context().close();
+    site.close();
+  },
+};
+
+/** Runs in the page: texts that are seen with a contrast below 4.5, or 3 if they are large. */
+function faint() {
+  const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+  const colour = (text) => {
+    canvas.clearRect(0, 0, 1, 1);
+    canvas.fillStyle = text;
+    canvas.fillRect(0, 0, 1, 1);
+    return [...canvas.getImageData(0, 0, 1, 1).data];
+  };
+  const light = ([r, g, b]) => {
+    const part = (v) => (v / 255 <= 0.04045 ? v / 255 / 12.92 : ((v / 255 + 0.055) / 1.055) ** 2.4);
+    return 0.2126 * part(r) + 0.7152 * part(g) + 0.0722 * part(b);
+  };
+  const behind = (element) => {
+    for (let e = element; e; e = e.parentElement) {
+      const found = colour(getComputedStyle(e).backgroundColor);
+      if (found[3] > 250) return found;
+    }
+    return [255, 255, 255];
+  };
+  const found = new Set();
+  for (const element of document.querySelectorAll("body *:not(svg *, option, optgroup, noscript)")) {
+    const own = [...element.childNodes].some((n) => n.nodeType === 3 && n.textContent.trim());
+    if (!own || !element.checkVisibility() || element.disabled || element.closest(".spoken, .skip")) continue;
+    const style = getComputedStyle(element);
+    const [a, b] = [light(colour(style.color)), light(behind(element))].sort((x, y) => y - x);
+    const ratio = (a + 0.05) / (b + 0.05);
+    if (ratio < (parseFloat(style.fontSize) >= 24 ? 3 : 4.5)) found.add(`${element.tagName}.${element.className} ${ratio.toFixed(2)}`);
+  }
+  return [...found];
+}
+
+let failed = 0;
+for (const [name, test] of Object.entries(tests)) {
+  if (process.env.ONLY && !name.includes(process.env.ONLY)) continue;
+  try {
+    await test();
+    console.log(`ok ${name}`);
+  } catch (error) {
+    failed += 1;
+    console.log(`FAILED ${name}\n${error.stack}`);
+  }
+}
+await browser.close();
+process.exit(failed === 0 ? 0 : 1);
