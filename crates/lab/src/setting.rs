@@ -150,20 +150,19 @@ fn fixed(config: &TrainConfig) -> Table {
     table
 }
 
-/// What tells this setting from others in the same world; nothing if it is the only one.
+/// What tells this setting from others in the same world: its preset, and what differs from others of that preset. Nothing if it
+/// is the only one.
 fn differences(own: &Table, alike: &[&Table]) -> String {
-    let differs = |key: &&String| alike.iter().any(|t| t.get(*key) != own.get(*key));
+    let preset = |t: &&&Table| t.get("preset") == own.get("preset");
+    let same: Vec<&&Table> = alike.iter().filter(preset).collect();
+    let several = same.len() < alike.len();
+    let differs = |key: &&String| same.iter().any(|t| t.get(*key) != own.get(*key));
     let value = |key: &String| match &own[key] {
-        Value::String(text) => format!("{key} {text}"),
-        value => format!("{key} {value}"),
+        Value::String(text) => format!(", {key} {text}"),
+        value => format!(", {key} {value}"),
     };
-    let keys: Vec<&String> = own.keys().filter(differs).collect();
-    // A preset's name says the rest, if it tells all of them apart.
-    let presets = |t: &&&Table| t.get("preset") == own.get("preset");
-    if alike.iter().filter(presets).count() == 1 && keys.iter().any(|k| *k == "preset") {
-        return format!(", {}", value(&"preset".to_string()));
-    }
-    keys.iter().map(|key| format!(", {}", value(key))).collect()
+    let first = own.keys().filter(|key| several && *key == "preset");
+    first.chain(own.keys().filter(differs)).map(value).collect()
 }
 
 #[cfg(test)]
@@ -200,6 +199,16 @@ mod tests {
             ]
         );
         assert_eq!(settings[0].slug(), "wildlife-3-drones-clip-0-1");
+        let records = ["seed = 1", "clip = 0.2", "preset = 'default'\nclip = 0.3\ndecay = true"].map(record);
+        let names: Vec<String> = Setting::all(&records).into_iter().map(|s| s.name).collect();
+        assert_eq!(
+            names,
+            [
+                "wildlife, 3 drones, preset paper, clip 0.1",
+                "wildlife, 3 drones, preset paper, clip 0.2",
+                "wildlife, 3 drones, preset default"
+            ]
+        );
         let teams: Vec<String> = settings[0].teams().iter().map(Team::name).collect();
         assert_eq!(teams, ["equivariant", "plain"]);
     }

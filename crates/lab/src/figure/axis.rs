@@ -41,7 +41,7 @@ impl Axis {
         };
         match scale {
             Scale::Linear => Axis::linear(low, high, about, snug),
-            Scale::Log => Axis::logarithmic(low, high),
+            Scale::Log => Axis::logarithmic(low, high, snug),
         }
     }
 
@@ -59,17 +59,23 @@ impl Axis {
         Axis { low, high, scale: Scale::Linear, ticks, step }
     }
 
-    fn logarithmic(low: f64, high: f64) -> Axis {
+    fn logarithmic(low: f64, high: f64, snug: bool) -> Axis {
         let high = if high < low * 1.01 { low * 10.0 } else { high };
         let (first, last) = (low.log10().floor() as i32, high.log10().ceil() as i32);
         let wide = last - first > 3;
         let every = ((last - first) / 8).max(1) as usize;
         let digits: &[f64] = if wide { &[1.0] } else { &[1.0, 2.0, 5.0] };
-        let ticks = (first..=last)
+        let round: Vec<f64> = (first..=last)
             .step_by(every)
             .flat_map(|p| digits.iter().map(move |d| d * 10f64.powi(p)))
-            .filter(|t| *t >= low * 0.999 && *t <= high * 1.001)
             .collect();
+        let below = round.iter().copied().rfind(|t| *t <= low * 1.001);
+        let above = round.iter().copied().find(|t| *t >= high * 0.999);
+        let (low, high) = match (below, above) {
+            (Some(below), Some(above)) if !snug => (below.min(low), above.max(high)),
+            _ => (low, high),
+        };
+        let ticks = round.into_iter().filter(|t| *t >= low * 0.999 && *t <= high * 1.001).collect();
         Axis { low, high, scale: Scale::Log, ticks, step: low }
     }
 
@@ -132,6 +138,8 @@ mod tests {
         let axis = Axis::over([2_000.0, 70_000.0].into_iter(), Scale::Log, 5, true);
         let labels: Vec<String> = axis.ticks.iter().map(|t| axis.label(*t)).collect();
         assert_eq!(labels, ["2k", "5k", "10k", "20k", "50k"]);
+        let axis = Axis::over([24_000.0, 31_000.0].into_iter(), Scale::Log, 5, false);
+        assert_eq!((axis.low, axis.high, axis.ticks), (20_000.0, 50_000.0, vec![20_000.0, 50_000.0]));
         assert_eq!(number(1_500_000.0, 500_000.0), "1.5M");
     }
 

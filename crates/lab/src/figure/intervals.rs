@@ -21,6 +21,8 @@ pub struct Row {
     pub estimate: f64,
     /// The upper end of the interval.
     pub high: f64,
+    /// Whether it goes on beyond its upper end, nobody knows how far: an arrow says so.
+    pub beyond: bool,
 }
 
 /// Estimates with intervals over one axis, one below the other.
@@ -110,6 +112,14 @@ impl Intervals {
             let (low, high) = (at(row.low), at(row.high));
             let thick = "stroke-width=\"5\" stroke-opacity=\"0.45\" stroke-linecap=\"round\"";
             markup += &line([low, y], [high, y], "fig-interval", thick);
+        }
+        if row.beyond && drawable(row.high, self.scale) {
+            let x = at(row.high);
+            let [left, tip, above, below] = [x - 2.0, x + 9.0, y - 7.0, y + 7.0].map(Px);
+            markup += &format!(
+                "<path class=\"fig-beyond\" d=\"M{left} {above}L{tip} {}L{left} {below}Z\" fill=\"currentColor\"/>",
+                Px(y)
+            );
         }
         if drawable(row.estimate, self.scale) {
             let (x, y) = (Px(at(row.estimate)), Px(y));

@@ -67,6 +67,7 @@ fn intervals_have_a_row_each() {
         low,
         estimate,
         high,
+        beyond: high > 0.6,
     };
     let intervals = Intervals {
         rows: vec![row("a", 0.2, 0.5, 0.7), row("b", f64::NAN, f64::NAN, f64::NAN)],
@@ -78,6 +79,7 @@ fn intervals_have_a_row_each() {
     well_formed(&svg);
     assert_eq!(count(&svg, "fig-interval"), 1);
     assert_eq!(count(&svg, "fig-point"), 1);
+    assert_eq!(count(&svg, "fig-beyond"), 1);
     well_formed(&Intervals::default().inline());
 }
 

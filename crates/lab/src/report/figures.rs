@@ -107,6 +107,7 @@ impl SettingReport {
             low: t.iqm.low,
             estimate: t.iqm.estimate,
             high: t.iqm.high,
+            beyond: false,
         };
         let steps = thousands(after.steps as f64);
         let caption = format!(
@@ -125,15 +126,18 @@ impl SettingReport {
 
     fn improvement(&self) -> Option<Figure> {
         let first = &self.comparisons.first()?.method;
-        let rows = self.comparisons.iter().map(|c| (c.over.as_str(), c.steps, c.improvement));
-        let rows = rows.map(|(over, steps, i)| {
-            row(format!("over {over} at {}k", steps as f64 / 1e3), self.colour(over), i)
+        let steps = self.comparisons[0].steps;
+        let alike = self.comparisons.iter().all(|c| c.steps == steps);
+        let rows = self.comparisons.iter().map(|c| {
+            let at = if alike { String::new() } else { format!(" at {}k", c.steps as f64 / 1e3) };
+            row(format!("over {}{at}", c.over), self.colour(&c.over), c.improvement)
         });
+        let after = if alike { format!(" after {} steps", thousands(steps as f64)) } else { String::new() };
         let caption = format!(
             "The probability that a run of {first} ends better than a run of another team after as many steps, with its 95% \
              bootstrap interval. At 0.5 they are alike."
         );
-        let intervals = improvement(format!("How often {first} is better"), rows.collect());
+        let intervals = improvement(format!("How often {first} is better{after}"), rows.collect());
         Some(Figure::intervals(format!("{}-improvement", self.slug), caption, intervals))
     }
 
@@ -152,6 +156,7 @@ impl SettingReport {
                 low: t.median.low.min(budget),
                 estimate: t.median.estimate,
                 high: t.median.high.min(budget),
+                beyond: t.median.high > budget,
             }
         };
         let goal = match self.measure {
@@ -161,7 +166,7 @@ impl SettingReport {
         let caption = format!(
             "Environment steps until the mean of the last training episodes had a {goal}: the median over all runs with \
              its 95% bootstrap interval. In brackets how many runs got there; those that did not count as more than they \
-             had, and an interval that ends at the budget goes on beyond it."
+             had, and an arrow says that the interval goes on beyond the budget."
         );
         let intervals = Intervals {
             title: format!("Steps to a {goal}"),
@@ -277,7 +282,7 @@ fn improvement(title: String, rows: Vec<Row>) -> Intervals {
 }
 
 fn row(name: String, colour: crate::figure::Colour, i: Interval) -> Row {
-    Row { name, colour, low: i.low, estimate: i.estimate, high: i.high }
+    Row { name, colour, low: i.low, estimate: i.estimate, high: i.high, beyond: false }
 }
 
 fn point(x: f64, i: Interval) -> Point {
