@@ -130,7 +130,7 @@ impl Curve {
     /// Every k-th point such that at most about `most` are left; the last point stays.
     pub fn thinned(&self, most: usize) -> Curve {
         let (n, every) = (self.steps.len(), self.steps.len().div_ceil(most.max(1)).max(1));
-        let stays = |i: usize| (i + 1) % every == 0 || i + 1 == n;
+        let stays = |i: usize| (i + 1).is_multiple_of(every) || i + 1 == n;
         let thin =
             |values: &[f64]| values.iter().enumerate().filter(|(i, _)| stays(*i)).map(|(_, v)| *v).collect();
         Curve {
