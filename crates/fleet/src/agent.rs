@@ -23,8 +23,6 @@ use std::time::Duration;
 
 /// How long an agent that nobody talks to waits before it asks (again) to be let in.
 const ASK_AGAIN: Duration = Duration::from_millis(100);
-/// An agent that has just started gives its neighbours this long to come up before it asks to be let in.
-const GRACE: Duration = Duration::from_millis(700);
 /// After this silence an agent suspects that the world has started anew.
 const SILENCE: Duration = Duration::from_millis(1000);
 
@@ -55,8 +53,9 @@ pub struct Agent {
     seal: Seal,
     fingerprint: u64,
     fallback: Fallback,
-    /// Who should be up before it joins, if they come up soon.
+    /// Whom it may ever talk to, and whether all of them were up when it last asked to be let in.
     company: Vec<Member>,
+    settled: bool,
     /// In simulations: dies in this step of every episode.
     crash: Option<u32>,
     nonce: RunId,
@@ -115,6 +114,7 @@ impl Agent {
             fingerprint,
             fallback: Fallback::default(),
             company: vec![],
+            settled: false,
             crash: None,
             nonce: random()?,
             run: None,
@@ -137,7 +137,7 @@ impl Agent {
         self
     }
 
-    /// Whom it would like to be connected to before it joins. It does not wait for them for long.
+    /// Whom it may ever talk to. It tells the world when it is connected to all of them.
     pub fn with_company(mut self, company: Vec<Member>) -> Agent {
         self.company = company;
         self
@@ -323,7 +323,8 @@ impl Agent {
         self.place = None;
         self.acted.clear();
         self.inbox.clear();
-        self.phase = Phase::Waiting { ask: now.saturating_add(SILENCE) };
+        let patience = if self.settled { SILENCE } else { ASK_AGAIN };
+        self.phase = Phase::Waiting { ask: now.saturating_add(patience) };
     }
 
     fn keep(&mut self, header: &Header, payload: &[u8]) {
@@ -416,11 +417,7 @@ impl Agent {
         loop {
             match self.phase {
                 Phase::Waiting { ask } if now >= ask => {
-                    if self.run.is_none() && now < GRACE && !self.company.iter().all(|&member| alive(member))
-                    {
-                        self.phase = Phase::Waiting { ask: now.saturating_add(Duration::from_millis(10)) };
-                        return Ok(());
-                    }
+                    self.settled = self.company.iter().all(|&member| alive(member));
                     self.ask(now, out);
                     return Ok(());
                 }
@@ -445,7 +442,7 @@ impl Agent {
     }
 
     fn ask(&mut self, now: Duration, out: &mut Vec<Letter>) {
-        let join = Join { nonce: self.nonce, fingerprint: self.fingerprint };
+        let join = Join { nonce: self.nonce, fingerprint: self.fingerprint, settled: self.settled };
         let header = Header {
             kind: Kind::Join,
             run: [0; 16],

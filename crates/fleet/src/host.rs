@@ -17,6 +17,9 @@ use equimarl_nn::Policy;
 use equimarl_worlds::{Edge, End, Episode, Measures, Purpose, Stream, Symmetric};
 use std::time::Duration;
 
+/// When all agents have joined, they get this long to connect to each other before the first step.
+const SETTLE: Duration = Duration::from_secs(5);
+
 /// What is run, and how patient everybody is.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Plan {
@@ -93,6 +96,8 @@ pub struct Host<W: Symmetric, M> {
 #[derive(Clone, Debug, Default)]
 struct Guest {
     joined: bool,
+    /// Whether it is connected to everybody that it may talk to.
+    settled: bool,
     nonce: RunId,
     /// The observation of this step, for one who joins late.
     seen: Vec<u8>,
@@ -101,8 +106,14 @@ struct Guest {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Phase {
-    Gathering { until: Option<Duration> },
-    Acting { began: Duration },
+    /// Waits until everybody is there, and then a little until all are connected.
+    Gathering {
+        until: Option<Duration>,
+        complete: Option<Duration>,
+    },
+    Acting {
+        began: Duration,
+    },
     Over,
 }
 
@@ -149,7 +160,7 @@ impl<W: Symmetric, M: Measures<W>> Host<W, M> {
             report: Report::new(world.agents()),
             chance: Stream::new(plan.seed, Purpose::Evaluation, 0),
             run: random()?,
-            phase: Phase::Gathering { until: None },
+            phase: Phase::Gathering { until: None, complete: None },
             place: Place::default(),
             edges: vec![],
             total: 0.0,
@@ -218,7 +229,7 @@ impl<W: Symmetric, M: Measures<W>> Host<W, M> {
     /// When it wants to be polled even if nothing arrives.
     pub fn deadline(&self, alive: &dyn Fn(Member) -> bool) -> Option<Duration> {
         match self.phase {
-            Phase::Gathering { until } => until,
+            Phase::Gathering { until, complete } => complete.map(|t| t.saturating_add(SETTLE)).or(until),
             Phase::Acting { began } if self.answered(alive) => Some(began.saturating_add(self.plan.period)),
             Phase::Acting { began } => Some(began.saturating_add(self.patience())),
             Phase::Over => None,
@@ -297,7 +308,7 @@ impl<W: Symmetric, M: Measures<W>> Host<W, M> {
         self.send(index, Kind::Welcome, &welcome.write(), out);
         let guest = &mut self.guests[index];
         let again = guest.joined && guest.nonce != join.nonce;
-        (guest.joined, guest.nonce) = (true, join.nonce);
+        (guest.joined, guest.settled, guest.nonce) = (true, join.settled, join.nonce);
         self.report.rejoined += u64::from(again);
         match self.phase {
             Phase::Acting { .. } if self.guests[index].action.is_none() => {
@@ -339,13 +350,19 @@ impl<W: Symmetric, M: Measures<W>> Host<W, M> {
         out: &mut Vec<Letter>,
     ) -> Result<()> {
         match self.phase {
-            Phase::Gathering { until } => {
-                if self.guests.iter().all(|guest| guest.joined) {
-                    self.report.began = now;
-                    return self.start_episode(now, out);
-                }
+            Phase::Gathering { until, complete } => {
                 let until = until.unwrap_or(now.saturating_add(self.plan.gather));
-                self.phase = Phase::Gathering { until: Some(until) };
+                if self.guests.iter().all(|guest| guest.joined) {
+                    let complete = complete.unwrap_or(now);
+                    let settled = self.guests.iter().all(|guest| guest.settled);
+                    if settled || now >= complete.saturating_add(SETTLE) {
+                        self.report.began = now;
+                        return self.start_episode(now, out);
+                    }
+                    self.phase = Phase::Gathering { until: Some(until), complete: Some(complete) };
+                    return Ok(());
+                }
+                self.phase = Phase::Gathering { until: Some(until), complete: None };
                 if now >= until {
                     return Err(self.nobody_came());
                 }

@@ -168,6 +168,14 @@ impl<'a> Reader<'a> {
         Ok(u8::from_le_bytes(self.array()?))
     }
 
+    pub fn bool(&mut self) -> Result<bool, Reason> {
+        match self.u8()? {
+            0 => Ok(false),
+            1 => Ok(true),
+            _ => Err(Reason::Malformed),
+        }
+    }
+
     pub fn u16(&mut self) -> Result<u16, Reason> {
         Ok(u16::from_le_bytes(self.array()?))
     }

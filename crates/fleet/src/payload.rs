@@ -16,6 +16,8 @@ pub struct Join {
     pub nonce: RunId,
     /// Which model it runs, so that nobody plays with another one by mistake.
     pub fingerprint: u64,
+    /// Whether it is connected to everybody that it may ever talk to.
+    pub settled: bool,
 }
 
 /// The world lets an agent in. The header carries the run's name.
@@ -65,12 +67,12 @@ pub struct Action {
 
 impl Join {
     pub(crate) fn write(&self) -> Vec<u8> {
-        [&self.nonce[..], &self.fingerprint.to_le_bytes()].concat()
+        [&self.nonce[..], &self.fingerprint.to_le_bytes(), &[u8::from(self.settled)]].concat()
     }
 
     pub(crate) fn read(payload: &[u8]) -> Result<Join, Reason> {
         let mut reader = Reader::new(payload);
-        let join = Join { nonce: reader.array()?, fingerprint: reader.u64()? };
+        let join = Join { nonce: reader.array()?, fingerprint: reader.u64()?, settled: reader.bool()? };
         reader.end()?;
         Ok(join)
     }
@@ -93,11 +95,7 @@ impl Welcome {
             nonce: reader.array()?,
             seed: reader.u64()?,
             agents: reader.u32()?,
-            greedy: match reader.u8()? {
-                0 => false,
-                1 => true,
-                _ => return Err(Reason::Malformed),
-            },
+            greedy: reader.bool()?,
             deadline: Duration::from_micros(reader.u64()?),
         };
         reader.end()?;
@@ -186,7 +184,7 @@ impl Action {
             return Err(Reason::Malformed);
         }
         let [missed, expected, sent] = [reader.u32()?, reader.u32()?, reader.u32()?];
-        let cut_off = reader.u8()? != 0;
+        let cut_off = reader.bool()?;
         if reader.u8()? as usize != rounds {
             return Err(Reason::Malformed);
         }
@@ -208,7 +206,7 @@ mod tests {
 
     #[test]
     fn payloads_come_back() {
-        let join = Join { nonce: [3; 16], fingerprint: 99 };
+        let join = Join { nonce: [3; 16], fingerprint: 99, settled: true };
         assert_eq!(Join::read(&join.write()), Ok(join));
         let deadline = Duration::from_millis(70);
         let welcome = Welcome { nonce: [4; 16], seed: 1 << 60, agents: 4, greedy: true, deadline };

@@ -8,11 +8,13 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
+use std::time::Instant;
 
 /// Listens to the messages of a process. Clones write to the same file.
 #[derive(Clone, Debug)]
 pub struct Tap {
     file: Arc<Mutex<BufWriter<File>>>,
+    start: Instant,
 }
 
 impl Tap {
@@ -22,7 +24,7 @@ impl Tap {
     /// If it cannot be made.
     pub fn new(path: &Path) -> Result<Tap> {
         let file = File::create(path).map_err(|why| Error::file(path, why))?;
-        Ok(Tap { file: Arc::new(Mutex::new(BufWriter::new(file))) })
+        Ok(Tap { file: Arc::new(Mutex::new(BufWriter::new(file))), start: Instant::now() })
     }
 
     /// A message was sent.
@@ -60,6 +62,7 @@ impl Tap {
             .collect();
         self.line(&json!({
             "what": "step",
+            "ms": self.start.elapsed().as_secs_f64() * 1e3,
             "episode": moment.place.episode,
             "step": moment.place.step,
             "edges": moment.edges,

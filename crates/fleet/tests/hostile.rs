@@ -150,7 +150,7 @@ fn hostile(yard: &Yard, dice: &mut Stream) -> Vec<Letter> {
                 own.seal(Header { receiver, ..header(Kind::Features, insider) }.message(&features))
             }
             // A forged request to join in another's name.
-            _ => own.seal(Header { run: [0; 16], ..header(Kind::Join, Member::agent(1)) }.message(&[0; 24])),
+            _ => own.seal(Header { run: [0; 16], ..header(Kind::Join, Member::agent(1)) }.message(&[0; 25])),
         };
         letters.push(Letter { to: target, bytes });
     }

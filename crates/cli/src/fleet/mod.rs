@@ -2,6 +2,7 @@
 
 mod check;
 mod live;
+mod loss;
 mod options;
 #[cfg(feature = "zenoh")]
 mod over_zenoh;
@@ -26,6 +27,8 @@ pub enum Fleet {
     Keys(Box<KeysArgs>),
     /// Check the record of a run: did messages flow along edges only, and did agents decide as the whole network would?
     Check(check::Args),
+    /// Measure what lost messages cost a team, and draw it.
+    Loss(loss::Args),
 }
 
 /// How messages travel.
@@ -130,6 +133,7 @@ impl Fleet {
         match self {
             Fleet::Run(args) => run::run(args),
             Fleet::Check(args) => check::run(args),
+            Fleet::Loss(args) => loss::run(args),
             #[cfg(feature = "zenoh")]
             Fleet::Agent(args) => over_zenoh::agent(args),
             #[cfg(feature = "zenoh")]

@@ -218,9 +218,15 @@ fn drive<W: Symmetric, M: Measures<W>>(
     let agents: Vec<Member> = (0..what.team.agents()).map(Member::agent).collect();
     let mut transport = Zenoh::open(what.fleet, Member::WORLD, &agents)?;
     let signal = signals()?;
+    let mut flushed = Instant::now();
     let ended =
         node::run_host(&mut host, &mut transport, tap.as_ref(), &mut |host, moment: Option<Moment>| {
             live.show(host);
+            if let Some(tap) = tap.as_ref().filter(|_| flushed.elapsed() > Duration::from_millis(200)) {
+                flushed = Instant::now();
+                // Told at the end, if it still fails then.
+                let _ = tap.flush();
+            }
             // The step that is being decided now.
             let step = moment.map(|_| host.place().step);
             tend(&mut live, step).map_err(|e| equimarl_fleet::Error::Failed(format!("{e:#}")))?;

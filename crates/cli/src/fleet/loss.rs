@@ -1,0 +1,177 @@
+//! `equimarl fleet loss`: what lost messages cost a team, with a figure.
+
+use super::options::PlanArgs;
+use super::team::Team;
+use crate::output::{print, print_json, table};
+use crate::world::WorldArgs;
+use anyhow::{Result, ensure};
+use clap::Args as ClapArgs;
+use equimarl_fleet::{Agent, Fallback, Faults, Host, RunConfig, Seal, pool};
+use equimarl_lab::figure::{Chart, Colour, Point, Reference, Series};
+use equimarl_learn::AnyWorld;
+use equimarl_nn::model::write_file;
+use equimarl_worlds::traffic::FixedCycle;
+use equimarl_worlds::{Measures, Statistic, Symmetric};
+use serde_json::json;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+#[derive(ClapArgs)]
+#[command(after_help = "\
+All teams meet the same episodes and losses. With several teams, the spread is over teams; with one, over episodes.
+
+Example:
+  equimarl fleet loss --model runs/a --model runs/b --episodes 1000 --figure loss.svg")]
+pub struct Args {
+    /// A trained team: a run directory or a model file. Several may be given, all of one world.
+    #[arg(long, value_name = "RUN_OR_FILE", required = true)]
+    model: Vec<PathBuf>,
+    /// The shares of lost messages.
+    #[arg(long, value_name = "P,P,...", value_delimiter = ',', default_values_t = [0.0, 0.01, 0.05, 0.1, 0.2, 0.5])]
+    drop: Vec<f64>,
+    #[command(flatten)]
+    plan: PlanArgs,
+    /// Also with the fixed cycle as the fallback of junctions that hear nobody.
+    #[arg(long)]
+    fallback: bool,
+    /// Draw the figure into this SVG file.
+    #[arg(long, value_name = "FILE")]
+    figure: Option<PathBuf>,
+    /// Print one JSON object.
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    size: WorldArgs,
+}
+
+/// What one share of losses costs.
+struct Measured {
+    fallback: Fallback,
+    drop: f64,
+    total: Statistic,
+    missed: f64,
+}
+
+pub fn run(args: &Args) -> Result<ExitCode> {
+    let run = args.plan.apply(RunConfig::default());
+    let teams: Result<Vec<Team>> = args.model.iter().map(|model| Team::load(model, &args.size)).collect();
+    let teams = teams?;
+    let world = teams[0].config.name();
+    ensure!(teams.iter().all(|team| team.config.name() == world), "the teams are of different worlds");
+    ensure!(!args.fallback || world == "traffic", "--fallback belongs to the traffic world");
+    let mut ways = vec![Fallback::Alone];
+    if args.fallback {
+        ways.push(Fallback::FixedCycle(FixedCycle::USUAL as u32));
+    }
+    let mut found = vec![];
+    for &fallback in &ways {
+        for &drop in &args.drop {
+            let faults = Faults { drop, ..Faults::default() };
+            faults.check()?;
+            found.push(measure(&teams, &run, &faults, fallback)?);
+        }
+    }
+    if let Some(path) = &args.figure {
+        write_file(path, figure(&found, &ways, world, teams.len()).svg().as_bytes())?;
+    }
+    if args.json {
+        let rows: Vec<_> = found
+            .iter()
+            .map(|m| {
+                json!({ "drop": m.drop, "fallback": name(m.fallback), "return": m.total, "missed": m.missed })
+            })
+            .collect();
+        let about =
+            json!({ "world": world, "teams": teams.len(), "episodes": run.episodes, "seed": run.seed });
+        print_json(&json!({ "about": about, "loss": rows }))?;
+    } else {
+        let cell =
+            |value: f64, digits: usize| if value.is_nan() { "-".into() } else { format!("{value:.digits$}") };
+        let rows: Vec<Vec<String>> = found
+            .iter()
+            .map(|m| {
+                let percent = |share: f64| format!("{:.1}%", 100.0 * share);
+                let mut row =
+                    vec![percent(m.drop), percent(m.missed), cell(m.total.mean, 4), cell(m.total.stderr, 4)];
+                row.push(name(m.fallback).into());
+                row
+            })
+            .collect();
+        print(&table(&["lost", "missed", "return", "standard error", "cut off"], &rows))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn name(fallback: Fallback) -> &'static str {
+    match fallback {
+        Fallback::Alone => "alone",
+        Fallback::FixedCycle(_) => "fixed-cycle",
+    }
+}
+
+fn measure(teams: &[Team], run: &RunConfig, faults: &Faults, fallback: Fallback) -> Result<Measured> {
+    let (mut means, mut all, mut missed, mut expected) = (vec![], vec![], 0, 0);
+    for team in teams {
+        let (returns, report) = match &team.world {
+            AnyWorld::Wildlife(world) => {
+                play(team, team.wildlife(world, run.plan(), Seal::Open)?, faults, fallback)?
+            }
+            AnyWorld::Traffic(world) => {
+                play(team, team.traffic(world, run.plan(), Seal::Open)?, faults, fallback)?
+            }
+        };
+        means.push(returns.iter().sum::<f64>() / returns.len() as f64);
+        all.extend(returns);
+        missed += report.0;
+        expected += report.1;
+    }
+    let total = Statistic::of(if teams.len() > 1 { &means } else { &all });
+    Ok(Measured { fallback, drop: faults.drop, total, missed: missed as f64 / expected.max(1) as f64 })
+}
+
+/// The returns, and the numbers of missed and expected messages.
+fn play<W: Symmetric, M: Measures<W>>(
+    team: &Team,
+    mut host: Host<W, M>,
+    faults: &Faults,
+    fallback: Fallback,
+) -> Result<(Vec<f64>, (u64, u64))> {
+    let agent = |index| {
+        let agent = Agent::new(index, team.policy.clone(), team.fingerprint, Seal::Open)?;
+        Ok(agent.with_fallback(fallback))
+    };
+    let agents: Result<Vec<Agent>> = (0..team.agents()).map(agent).collect();
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    pool::run(&mut host, agents?, faults, None, threads, &mut |_, _| Ok(true))?;
+    let report = host.report();
+    Ok((host.episodes().iter().map(|e| e.total).collect(), (report.missed, report.expected)))
+}
+
+fn figure(found: &[Measured], ways: &[Fallback], world: &str, teams: usize) -> Chart {
+    let series = |(index, &way): (usize, &Fallback)| {
+        let points = found.iter().filter(|m| m.fallback == way).map(|m| Point {
+            x: 100.0 * m.drop,
+            low: m.total.mean - m.total.stderr,
+            middle: m.total.mean,
+            high: m.total.mean + m.total.stderr,
+        });
+        let name = match way {
+            Fallback::Alone => "cut off: acts alone",
+            Fallback::FixedCycle(_) => "cut off: fixed cycle",
+        };
+        Series { name: name.into(), colour: Colour::new(index), points: points.collect() }
+    };
+    let whole = found.iter().find(|m| m.drop == 0.0).map(|m| Reference::new("no losses", m.total.mean));
+    let over = if teams > 1 { format!("{teams} teams") } else { "episodes".into() };
+    Chart {
+        title: format!("{world}: return against lost messages"),
+        description: format!(
+            "The mean return for each share of lost messages; the band is one standard error over {over}."
+        ),
+        x_label: "messages lost, percent".into(),
+        y_label: "return of an episode".into(),
+        series: ways.iter().enumerate().map(series).collect(),
+        lines: whole.into_iter().collect(),
+        ..Chart::default()
+    }
+}

@@ -1,0 +1,120 @@
+//! `equimarl fleet` in one process, as a user or a script sees it.
+
+mod common;
+
+use burn::tensor::Device;
+use common::{answer, folder, json, refuses};
+use equimarl_nn::{Kind, Network, NetworkConfig, Setting};
+use serde_json::json;
+
+/// A fresh model of drones or of junctions, and its path.
+fn model(name: &str, world: &str, kind: Kind) -> String {
+    let group = if kind == Kind::Equivariant { "C4" } else { "C1" }.parse().unwrap();
+    let setting = match world {
+        "wildlife" => Setting::wildlife(3, 7, &group),
+        _ => Setting::traffic(2, 2, &group),
+    };
+    let config = NetworkConfig::paper(setting.unwrap(), kind, &group);
+    let mut state = 1u64;
+    let mut next = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (state >> 11) as f64 / (1u64 << 52) as f64 - 1.0
+    };
+    let network = Network::init(&config, &mut next, &Device::flex()).unwrap();
+    let path = folder(name).join("model.safetensors");
+    network.save(&path, &json!({})).unwrap();
+    path.to_str().unwrap().into()
+}
+
+#[test]
+fn a_fleet_plays_the_episodes_that_play_plays() {
+    let drones = model("fleet-drones", "wildlife", Kind::Equivariant);
+    let junctions = model("fleet-junctions", "traffic", Kind::Plain);
+    let cases: [(&str, &[&str]); 3] =
+        [(&drones, &[]), (&drones, &["--drones", "5", "--greedy"]), (&junctions, &["--junctions", "1x3"])];
+    for (model, extra) in cases {
+        let size: &[&str] = &[&["--model", model, "--episodes", "3", "--seed", "4"], extra].concat();
+        let played = json(&[&["play"], size].concat());
+        let flown = json(&[&["fleet", "run"], size].concat());
+        for key in ["return", "length", "episodes"] {
+            assert_eq!(played[key], flown[key], "{key} of {model}");
+        }
+        let fleet = &flown["fleet"];
+        assert_eq!((&fleet["missed"], &fleet["absent"]), (&json!(0), &json!(0)));
+        assert!(fleet["bytes_per_agent_and_step"].as_f64().unwrap() > 0.0, "{fleet}");
+    }
+}
+
+#[test]
+fn a_record_is_checked_and_a_changed_one_fails() {
+    let drones = model("fleet-record", "wildlife", Kind::Equivariant);
+    let log = folder("fleet-log");
+    let log_path = log.to_str().unwrap();
+    json(&["fleet", "run", "--model", &drones, "--episodes", "2", "--record", log_path]);
+    let (code, found) = answer(&["fleet", "check", log_path]);
+    assert_eq!((code, &found["holds"], &found["other_actions"]), (0, &json!(true), &json!(0)), "{found}");
+    assert!(found["sent"].as_u64().unwrap() > 0 && found["steps"] == found["compared"]);
+    let file = log.join("fleet.jsonl");
+    let text = std::fs::read_to_string(&file).unwrap();
+    let line = text.lines().find(|line| line.contains("\"what\":\"step\"")).unwrap();
+    let (before, after) = line.split_once("\"actions\":[").unwrap();
+    let digit = (after.as_bytes()[0] - b'0' + 1) % 5;
+    let changed = format!("{before}\"actions\":[{digit}{}", &after[1..]);
+    std::fs::write(&file, text.replace(line, &changed)).unwrap();
+    let (code, found) = answer(&["fleet", "check", log_path]);
+    assert_eq!((code, &found["holds"]), (1, &json!(false)), "{found}");
+    refuses(&["fleet", "run", "--model", &drones, "--record", log_path], "not empty");
+    refuses(&["fleet", "check", "no-such-folder"], "no-such-folder");
+}
+
+#[test]
+fn losses_delays_crashes_and_partitions_are_reported() {
+    let junctions = model("fleet-faults", "traffic", Kind::Equivariant);
+    let run = |faults: &[&str]| {
+        let args: &[&str] = &["fleet", "run", "--model", &junctions, "--episodes", "1", "--step-limit", "40"];
+        json(&[args, faults].concat())["fleet"].clone()
+    };
+    let whole = run(&[]);
+    let (missed, expected) =
+        (|f: &serde_json::Value| f["missed"].as_f64().unwrap(), whole["expected"].as_f64().unwrap());
+    assert_eq!((missed(&whole), &whole["round_p50_us"]), (0.0, &json!(0)));
+    let share = missed(&run(&["--drop", "0.5"])) / expected;
+    assert!((0.4..0.6).contains(&share), "{share}");
+    assert_eq!(run(&["--drop", "0.5"])["missed"], run(&["--drop", "0.5", "--threads", "1"])["missed"]);
+    assert_eq!(run(&["--delay", "5", "--jitter", "0"])["round_p50_us"], 5000);
+    let split = run(&["--partition", "0|1,2,3", "--fallback", "fixed-cycle"]);
+    assert_eq!(split["cut_off"], split["steps"]);
+    let crash = run(&["--crash", "1@10"]);
+    assert_eq!(crash["absent"].as_u64().unwrap(), crash["steps"].as_u64().unwrap() - 10);
+}
+
+#[test]
+fn wrong_input_is_refused_in_a_line() {
+    let drones = model("fleet-wrong", "wildlife", Kind::Equivariant);
+    let central = model("fleet-central", "wildlife", Kind::CentralPlain);
+    let run =
+        |more: &[&str], part: &str| refuses(&[&["fleet", "run", "--model", &drones], more].concat(), part);
+    run(&["--world", "traffic"], "another world");
+    run(&["--episodes", "0"], "at least 1");
+    run(&["--drop", "1.5"], "between 0 and 1");
+    run(&["--drop", "nan"], "between 0 and 1");
+    run(&["--delay", "-1"], "milliseconds");
+    run(&["--partition", "0,1"], "two groups");
+    run(&["--partition", "0|7"], "agents 0 to 2");
+    run(&["--crash", "3@1"], "agents 0 to 2");
+    run(&["--deadline", "0"], "no time to talk");
+    run(&["--fallback", "fixed-cycle"], "traffic world");
+    run(&["--threads", "0"], "--threads");
+    run(&["--no-tls"], "--transport zenoh");
+    refuses(&["fleet", "run", "--model", &central], "distributed");
+    refuses(&["fleet", "run", "--model", "no-such-model"], "no-such-model");
+}
+
+#[cfg(not(feature = "zenoh"))]
+#[test]
+fn without_the_network_the_program_says_how_to_get_it() {
+    let drones = model("fleet-no-network", "wildlife", Kind::Equivariant);
+    refuses(&["fleet", "run", "--model", &drones, "--transport", "zenoh"], "--features zenoh");
+    refuses(&["fleet", "agent", "--agent", "0"], "--features zenoh");
+    refuses(&["fleet", "keys", "--model", &drones, "--out", "nowhere"], "--features zenoh");
+}

@@ -1,0 +1,290 @@
+//! Strangers and insiders on a real network: mutual TLS, access control and signatures, each tried by a client of our own.
+//!
+//! Needs the feature `zenoh`; `.ci/fleet` runs it.
+
+#![cfg(feature = "zenoh")]
+
+mod common;
+
+use common::{agents, drone_host, drones, folder};
+use equimarl_fleet::{
+    Agent, Faults, Fleet, Founding, Habits, Header, Host, Kind, Member, Moment, Place, Plan, Reason,
+    RunConfig, Transport, Zenoh, found, node, pool,
+};
+use equimarl_learn::WorldConfig;
+use equimarl_worlds::wildlife::Captures;
+use serde_json::{Value, json};
+use std::net::TcpListener;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread::sleep;
+use std::time::Duration;
+use zenoh::qos::CongestionControl;
+use zenoh::{Session, Wait};
+
+const AGENTS: usize = 3;
+const HOSTILE: usize = 12_000;
+
+/// Whether this process has the environment that TLS links need. If not, the test is run in one that has.
+fn prepared(test: &str) -> bool {
+    if Zenoh::prepared() {
+        return true;
+    }
+    let (name, value) = Zenoh::ENVIRONMENT;
+    let mut again = std::process::Command::new(std::env::current_exe().unwrap());
+    let output = again.args([test, "--exact", "--nocapture"]).env(name, value).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && said.contains("1 passed"), "{output:?}");
+    false
+}
+
+fn make(folder: &Path, members: usize) -> Fleet {
+    let open = |_| TcpListener::bind("127.0.0.1:0").unwrap();
+    let listeners: Vec<TcpListener> = (0..=members).map(open).collect();
+    let founding = Founding {
+        fleet: "yard".into(),
+        model: "none".into(),
+        world: WorldConfig::Wildlife { drones: AGENTS, grid: 7 },
+        run: RunConfig::default(),
+        tls: true,
+        addresses: listeners.iter().map(|l| l.local_addr().unwrap().to_string()).collect(),
+        years: 1,
+    };
+    found(folder, &founding).unwrap()
+}
+
+/// A client of our own that connects to agent 0 with these TLS settings.
+fn client(fleet: &Fleet, protocol: &str, tls: Value) -> zenoh::Result<Session> {
+    let victim = fleet.address(Member::agent(0)).unwrap();
+    let config = json!({
+        "mode": "client",
+        "connect": { "endpoints": [format!("{protocol}/{victim}")], "timeout_ms": 1500, "exit_on_failure": true },
+        "scouting": { "multicast": { "enabled": false }, "gossip": { "enabled": false } },
+        "transport": { "unicast": { "open_timeout": 1000 }, "link": { "tls": tls } },
+    });
+    zenoh::open(zenoh::Config::from_json5(&config.to_string()).unwrap()).wait()
+}
+
+fn credentials(trusts: &Fleet, is: &Fleet, who: Member) -> Value {
+    json!({
+        "root_ca_certificate": trusts.authority(),
+        "connect_private_key": is.secret(who, "tls.key.pem"),
+        "connect_certificate": is.secret(who, "tls.pem"),
+        "enable_mtls": true,
+    })
+}
+
+/// A running fleet of drones over TLS, in threads.
+struct Running {
+    stop: Arc<AtomicBool>,
+    steps: Arc<AtomicUsize>,
+    moments: Arc<Mutex<Vec<Moment>>>,
+    threads: Vec<std::thread::JoinHandle<Option<Agent>>>,
+}
+
+fn start(fleet: &Fleet, plan: Plan) -> Running {
+    let (policy, _, world) = drones(AGENTS);
+    let stop = Arc::new(AtomicBool::new(false));
+    let (steps, moments) = (Arc::new(AtomicUsize::new(0)), Arc::new(Mutex::new(vec![])));
+    let mut threads = vec![];
+    let everybody = || (0..AGENTS).map(Member::agent);
+    for index in 0..AGENTS {
+        let (fleet, policy, stop) = (fleet.clone(), policy.clone(), stop.clone());
+        threads.push(std::thread::spawn(move || {
+            let me = Member::agent(index);
+            let mut peers: Vec<Member> = everybody().filter(|&m| m != me).collect();
+            peers.push(Member::WORLD);
+            let mut transport = Zenoh::open(&fleet, me, &peers).unwrap();
+            let mut agent =
+                Agent::new(index, policy, 5, fleet.seal(me).unwrap()).unwrap().with_company(peers);
+            let stop = || stop.load(Ordering::Relaxed);
+            let faults = Faults::default();
+            node::run_agent(&mut agent, &mut transport, &faults, None, &stop, &mut |_| {}).unwrap();
+            Some(agent)
+        }));
+    }
+    let (fleet, ended, counted, kept) = (fleet.clone(), stop.clone(), steps.clone(), moments.clone());
+    threads.push(std::thread::spawn(move || {
+        let mut transport = Zenoh::open(&fleet, Member::WORLD, &everybody().collect::<Vec<_>>()).unwrap();
+        let seal = fleet.seal(Member::WORLD).unwrap();
+        let (habits, captures) = (Habits::wildlife(), Captures::default());
+        let mut host = Host::new(world, captures, habits, plan, (&policy, 5), seal).unwrap();
+        node::run_host(&mut host, &mut transport, None, &mut |_, moment| {
+            counted.fetch_add(usize::from(moment.is_some()), Ordering::Relaxed);
+            kept.lock().unwrap().extend(moment);
+            Ok(!ended.load(Ordering::Relaxed))
+        })
+        .unwrap();
+        assert_eq!(host.report().refused.total(), 0, "{:?}", host.report().refused);
+        None
+    }));
+    Running { stop, steps, moments, threads }
+}
+
+impl Running {
+    fn wait_for(&self, steps: usize) {
+        for _ in 0..3000 {
+            if self.steps.load(Ordering::Relaxed) >= steps {
+                return;
+            }
+            sleep(Duration::from_millis(10));
+        }
+        panic!("the fleet has stopped at step {}", self.steps.load(Ordering::Relaxed));
+    }
+
+    fn end(self) -> (Vec<Agent>, Vec<Moment>) {
+        self.stop.store(true, Ordering::Relaxed);
+        let agents = self.threads.into_iter().filter_map(|t| t.join().unwrap()).collect();
+        let moments = std::mem::take(&mut *self.moments.lock().unwrap());
+        (agents, moments)
+    }
+}
+
+/// What the insider with agent 2's certificate and key sends to agent 0 in the i-th place.
+fn hostile(fleet: &Fleet, i: usize) -> Vec<u8> {
+    let own = fleet.seal(Member::agent(2)).unwrap();
+    let header = |kind, sender| Header {
+        kind,
+        run: [i as u8; 16],
+        place: Place { episode: 0, step: i as u32 },
+        round: 0,
+        sender,
+        receiver: Member::agent(0),
+    };
+    match i % 6 {
+        0 => vec![i as u8; i % 700],
+        1 => own.seal(header(Kind::Features, Member::agent(1)).message(&[0; 384])),
+        2 => own.seal(header(Kind::Observation, Member::WORLD).message(&[1; 90])),
+        3 => own.seal(header(Kind::Welcome, Member::WORLD).message(&[0; 37])),
+        4 => own.seal(header(Kind::End, Member::WORLD).message(&[])),
+        _ => header(Kind::Features, Member::agent(2)).message(&[0; 448]),
+    }
+}
+
+#[test]
+fn strangers_get_nothing_in_or_out_and_insiders_are_themselves_only() {
+    if !prepared("strangers_get_nothing_in_or_out_and_insiders_are_themselves_only") {
+        return;
+    }
+    let (here, there) = (folder("hostile"), folder("foreign"));
+    // Agents 3 and 4 have certificates of the same authority, and are no part of the team.
+    let (fleet, foreign) = (make(&here, AGENTS + 2), make(&there, AGENTS));
+    let ms = Duration::from_millis;
+    let plan = Plan { episodes: 10_000, seed: 3, deadline: ms(5000), period: ms(2), ..Plan::default() };
+    let running = start(&fleet, plan);
+    running.wait_for(20);
+
+    // Strangers: no certificate, a foreign one, no TLS at all.
+    let nothing = json!({ "root_ca_certificate": fleet.authority() });
+    assert!(client(&fleet, "tls", nothing).is_err(), "no certificate");
+    let alien = credentials(&fleet, &foreign, Member::agent(2));
+    assert!(client(&fleet, "tls", alien).is_err(), "another authority's certificate");
+    assert!(client(&fleet, "tcp", json!({})).is_err(), "no TLS");
+
+    // A certificate of our authority whose owner is no peer: the link opens, and nothing passes it.
+    let heard = Arc::new(AtomicUsize::new(0));
+    let listen = |session: &Session| {
+        let heard = heard.clone();
+        let count = move |_: zenoh::sample::Sample| {
+            heard.fetch_add(1, Ordering::Relaxed);
+        };
+        session.declare_subscriber("fleet/**").callback(count).wait().unwrap()
+    };
+    let put = |session: &Session, key: &str, bytes: Vec<u8>| {
+        let put = session.put(key, bytes).congestion_control(CongestionControl::Block).express(true);
+        put.wait().unwrap();
+    };
+    let outsider = client(&fleet, "tls", credentials(&fleet, &fleet, Member::agent(3))).unwrap();
+    // A session hears its own messages, so others listen.
+    let spies = [3, 2].map(|i| client(&fleet, "tls", credentials(&fleet, &fleet, Member::agent(i))).unwrap());
+    let _ears = spies.each_ref().map(listen);
+    sleep(ms(300));
+    for i in 0..500 {
+        put(&outsider, "fleet/yard/agent-0/agent-2", hostile(&fleet, i));
+        put(&outsider, "fleet/yard/agent-0/agent-3", hostile(&fleet, i));
+    }
+
+    // An insider: agent 2's certificate and key in a client of its own. Under another's name nothing arrives ...
+    let insider = client(&fleet, "tls", credentials(&fleet, &fleet, Member::agent(2))).unwrap();
+    sleep(ms(300));
+    for i in 0..500 {
+        put(&insider, "fleet/yard/agent-0/agent-1", hostile(&fleet, i));
+        put(&insider, "fleet/yard/agent-0/world", hostile(&fleet, i));
+    }
+    // ... and under its own everything arrives, is counted, and changes nothing.
+    for i in 0..HOSTILE {
+        put(&insider, "fleet/yard/agent-0/agent-2", hostile(&fleet, i));
+        if i % 100 == 0 {
+            sleep(ms(2));
+        }
+    }
+    sleep(ms(1000));
+    let steps = running.steps.load(Ordering::Relaxed);
+    running.wait_for(steps + 50);
+    // Everybody stops at once, so the world's last steps may be without answers.
+    let steps = running.steps.load(Ordering::Relaxed);
+    drop((outsider, insider));
+    let (team, mut moments) = running.end();
+    moments.truncate(steps - 1);
+
+    assert_eq!(heard.load(Ordering::Relaxed), 0, "somebody else's messages were heard");
+    let drops = team[0].drops();
+    assert_eq!(drops.total(), HOSTILE as u64, "{drops:?}");
+    assert!(drops.of(Reason::Malformed) > 1000 && drops.of(Reason::OtherRun) > 1000, "{drops:?}");
+    assert_eq!((team[1].drops().total(), team[2].drops().total()), (0, 0));
+
+    // The same episodes in one process, undisturbed.
+    let (policy, _, world) = drones(AGENTS);
+    let mut expected = vec![];
+    let mut host = drone_host(&policy, &world, plan);
+    pool::run(&mut host, agents(&policy, AGENTS), &Faults::default(), None, 1, &mut |_, moment| {
+        expected.extend(moment);
+        Ok(expected.len() < moments.len())
+    })
+    .unwrap();
+    assert!(moments.len() > 100);
+    for (network, process) in moments.iter().zip(&expected) {
+        assert_eq!((network.place, &network.actions), (process.place, &process.actions));
+        let said = |m: &Moment| -> Vec<Vec<f32>> {
+            m.said.iter().map(|s| s.as_ref().unwrap().log_probabilities.clone()).collect()
+        };
+        assert_eq!(said(network), said(process));
+    }
+    let _ = (std::fs::remove_dir_all(here), std::fs::remove_dir_all(there));
+}
+
+#[test]
+fn a_flood_of_one_sender_is_counted_and_loses_nobody_elses_messages() {
+    if !prepared("a_flood_of_one_sender_is_counted_and_loses_nobody_elses_messages") {
+        return;
+    }
+    let folder = folder("flood");
+    let fleet = make(&folder, 2);
+    let (a, b, world) = (Member::agent(0), Member::agent(1), Member::WORLD);
+    let mut victim = Zenoh::open(&fleet, a, &[b, world]).unwrap();
+    let mut flooder = Zenoh::open(&fleet, b, &[a, world]).unwrap();
+    let mut host = Zenoh::open(&fleet, world, &[a, b]).unwrap();
+    for _ in 0..500 {
+        if [b, world].iter().all(|&m| victim.alive(m)) && flooder.alive(a) && host.alive(a) {
+            break;
+        }
+        sleep(Duration::from_millis(10));
+    }
+    for _ in 0..1000 {
+        flooder.send(a, vec![1; 100]).unwrap();
+    }
+    sleep(Duration::from_millis(500));
+    host.send(a, vec![2; 100]).unwrap();
+    sleep(Duration::from_millis(500));
+    let (mut junk, mut good) = (0, 0);
+    while let Some(bytes) = victim.receive(Duration::from_millis(100)).unwrap() {
+        match bytes[0] {
+            1 => junk += 1,
+            _ => good += 1,
+        }
+    }
+    assert_eq!((good, junk + victim.lost()), (1, 1000));
+    assert!(junk < 1000, "some were too many");
+    std::fs::remove_dir_all(folder).unwrap();
+}
