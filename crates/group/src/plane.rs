@@ -7,6 +7,7 @@
 use crate::error::{Error, Result};
 use crate::family::Family;
 use crate::group::{Element, Group};
+use crate::rep::Rep;
 
 /// The action of C1, C2, C4, D1, D2 or D4 on the plane by whole-number matrices.
 ///
@@ -41,24 +42,38 @@ impl Plane {
                 })
                 .collect(),
             Family::Matrices(all) if all[0].nrows() == 2 => {
-                let whole = |m: &nalgebra::DMatrix<f64>| {
-                    let near = |v: f64| (v - v.round()).abs() < 1e-9 && v.round().abs() <= 1.0;
-                    m.iter().all(|&v| near(v)).then(|| {
-                        let at = |i, j| m[(i, j)].round() as i32;
-                        [[at(0, 0), at(0, 1)], [at(1, 0), at(1, 1)]]
-                    })
-                };
-                let keeps_length = |m: &[[i32; 2]; 2]| {
-                    m[0][0] * m[0][0] + m[1][0] * m[1][0] == 1 && m[0][0] * m[0][1] == -m[1][0] * m[1][1]
-                };
-                all.iter()
-                    .map(|m| whole(m).filter(keeps_length))
-                    .collect::<Option<Vec<_>>>()
-                    .ok_or_else(|| no_pixels(group))?
+                all.iter().map(on_the_grid).collect::<Option<_>>().ok_or_else(|| no_pixels(group))?
             }
             _ => return Err(no_pixels(group)),
         };
         Ok(Plane { matrices })
+    }
+
+    /// The action of any group by a representation on (row, col). Elements may act alike: a ring of agents can turn
+    /// without turning what each of them sees.
+    ///
+    /// ```
+    /// use equimarl_group::{Group, Plane, Rep};
+    /// let d6: Group = "D6".parse()?;
+    /// // The turn by a sixth leaves pictures alone, the mirror mirrors them.
+    /// let plane = Plane::by(&Rep::parse(&d6, "matrix[1 0, 0 1; 1 0, 0 -1]")?)?;
+    /// assert_eq!(plane.vector(d6.generators()[0], [0, 1]), [0, 1]);
+    /// assert_eq!(plane.vector(d6.generators()[1], [0, 1]), [0, -1]);
+    /// # Ok::<(), equimarl_group::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If it does not have two dimensions, or does not map the square grid to itself.
+    pub fn by(rep: &Rep) -> Result<Plane> {
+        let group = rep.group();
+        if rep.dim() != 2 {
+            return Err(Error::Unsuitable(format!(
+                "a plane has two dimensions, and `{rep}` has {}",
+                rep.dim()
+            )));
+        }
+        let matrices = group.elements().map(|g| on_the_grid(&rep.matrix(g))).collect::<Option<_>>();
+        Ok(Plane { matrices: matrices.ok_or_else(|| no_pixels(group))? })
     }
 
     /// The matrix U_g that turns difference vectors (dr, dc).
@@ -91,6 +106,19 @@ impl Plane {
         }
         list
     }
+}
+
+/// A 2 x 2 matrix that maps the square grid to itself and keeps lengths, if it is one.
+fn on_the_grid(m: &nalgebra::DMatrix<f64>) -> Option<[[i32; 2]; 2]> {
+    let near = |v: f64| (v - v.round()).abs() < 1e-9 && v.round().abs() <= 1.0;
+    if !m.iter().all(|&v| near(v)) {
+        return None;
+    }
+    let at = |i, j| m[(i, j)].round() as i32;
+    let m = [[at(0, 0), at(0, 1)], [at(1, 0), at(1, 1)]];
+    let orthogonal = m[0][0] * m[0][1] == -m[1][0] * m[1][1];
+    let unit = |k: usize| m[0][k] * m[0][k] + m[1][k] * m[1][k] == 1;
+    (orthogonal && unit(0) && unit(1)).then_some(m)
 }
 
 fn times(a: [[i32; 2]; 2], b: [[i32; 2]; 2]) -> [[i32; 2]; 2] {

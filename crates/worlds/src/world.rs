@@ -13,7 +13,7 @@
 
 use crate::error::Result;
 use crate::stream::Stream;
-use equimarl_group::{Element, Group, Plane};
+use equimarl_group::{Element, Group, Plane, Rep};
 use serde_json::Value;
 use std::fmt::Debug;
 use std::hash::Hash;
@@ -164,6 +164,15 @@ impl Symmetry {
     /// The plane symmetry `group`: C1, C2, C4, D1, D2 or D4.
     pub fn new(group: &Group) -> Result<Symmetry> {
         Ok(Symmetry { plane: Plane::new(group)?, group: group.clone() })
+    }
+
+    /// Any group, with a representation that says how it turns what agents see. Elements may act alike: a ring of
+    /// agents turns by moving agents, and leaves their pictures alone.
+    ///
+    /// # Errors
+    /// If `plane` is not a representation of the group that maps the square grid to itself.
+    pub fn by(group: &Group, plane: &str) -> Result<Symmetry> {
+        Ok(Symmetry { plane: Plane::by(&Rep::parse(group, plane)?)?, group: group.clone() })
     }
 
     /// The plane symmetry with this name, for example `D4`.
