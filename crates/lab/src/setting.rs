@@ -27,6 +27,8 @@ pub struct Setting<'a> {
     pub name: String,
     /// The world.
     pub world: WorldConfig,
+    /// What its runs share besides the world, as TOML.
+    pub rules: String,
     /// The runs.
     pub runs: Vec<&'a Record>,
 }
@@ -45,8 +47,11 @@ impl<'a> Setting<'a> {
             kinds.iter().map(|((name, _), runs)| (name.clone(), fixed(&runs[0].config))).collect();
         let named = |(i, ((name, _), runs)): (usize, ((String, String), Vec<&'a Record>))| {
             let alike: Vec<&Table> = tables.iter().filter(|t| t.0 == name).map(|t| &t.1).collect();
-            let name = name + &differences(&tables[i].1, &alike);
-            Setting { name, world: runs[0].config.world.clone(), runs }
+            let name = name + &differences(&runs[0].config, &tables[i].1, &alike);
+            let world = runs[0].config.world.clone();
+            let mut rules = tables[i].1.clone();
+            rules.remove("world");
+            Setting { name, world, rules: rules.to_string(), runs }
         };
         kinds.into_iter().enumerate().map(named).collect()
     }
@@ -150,12 +155,14 @@ fn fixed(config: &TrainConfig) -> Table {
     table
 }
 
-/// What tells this setting from others in the same world: its preset, and what differs from others of that preset. Nothing if it
-/// is the only one.
-fn differences(own: &Table, alike: &[&Table]) -> String {
+/// What tells this setting from others in the same world: its preset, if there are several; and what differs from that preset, or
+/// from others of the same.
+fn differences(config: &TrainConfig, own: &Table, alike: &[&Table]) -> String {
     let preset = |t: &&&Table| t.get("preset") == own.get("preset");
-    let same: Vec<&&Table> = alike.iter().filter(preset).collect();
+    let mut same: Vec<Table> = alike.iter().filter(preset).map(|t| (*t).clone()).collect();
     let several = same.len() < alike.len();
+    let usual = TrainConfig::preset(&config.preset, config.world.clone(), config.method);
+    same.extend(usual.iter().map(fixed));
     let differs = |key: &&String| same.iter().any(|t| t.get(*key) != own.get(*key));
     let value = |key: &String| match &own[key] {
         Value::String(text) => format!(", {key} {text}"),
@@ -199,14 +206,19 @@ mod tests {
             ]
         );
         assert_eq!(settings[0].slug(), "wildlife-3-drones-clip-0-1");
-        let records = ["seed = 1", "clip = 0.2", "preset = 'default'\nclip = 0.3\ndecay = true"].map(record);
+        let alone = Setting::all(&records[4..]).remove(0);
+        assert_eq!(alone.name, "wildlife, 3 drones, clip 0.2"); // not as the preset says
+        let records = ["seed = 1", "clip = 0.2", "preset = 'default'\nlambda = 0.5"].map(record);
+        let mut records = records.to_vec();
+        let base = TrainConfig::preset("default", WorldConfig::wildlife(), Method::Plain).unwrap();
+        records[2].config = TrainConfig { clip: 0.3, ..base };
         let names: Vec<String> = Setting::all(&records).into_iter().map(|s| s.name).collect();
         assert_eq!(
             names,
             [
                 "wildlife, 3 drones, preset paper, clip 0.1",
                 "wildlife, 3 drones, preset paper, clip 0.2",
-                "wildlife, 3 drones, preset default"
+                "wildlife, 3 drones, preset default, clip 0.3"
             ]
         );
         let teams: Vec<String> = settings[0].teams().iter().map(Team::name).collect();

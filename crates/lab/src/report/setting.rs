@@ -69,6 +69,12 @@ pub struct SettingReport {
     pub comparisons: Vec<Comparison>,
     /// Steps until marks were passed.
     pub marks: Vec<MarkReport>,
+    /// What all runs share besides the world, as TOML.
+    #[serde(skip)]
+    pub(super) rules: String,
+    /// Whether its runs were made to be reported, not to choose learning rates.
+    #[serde(skip)]
+    pub(super) held_out: bool,
     #[serde(skip)]
     pub(super) records: Vec<Record>,
 }
@@ -79,7 +85,7 @@ fn name_of<S: serde::Serializer>(measure: &Measure, s: S) -> Result<S::Ok, S::Er
 
 impl SettingReport {
     /// Of a setting and its teams; the first team is compared with the others.
-    pub(super) fn of(setting: &Setting<'_>, teams: &[TeamRuns<'_>]) -> SettingReport {
+    pub(super) fn of(setting: &Setting<'_>, teams: &[TeamRuns<'_>], held_out: bool) -> SettingReport {
         let measure = Measure::of(&setting.world);
         let references = References::of(&setting.world, &setting.runs);
         let reports: Vec<TeamReport> = teams.iter().map(|t| TeamReport::of(t, measure)).collect();
@@ -100,6 +106,8 @@ impl SettingReport {
             references,
             teams: reports,
             after,
+            rules: setting.rules.clone(),
+            held_out,
             records: teams.iter().flat_map(|t| &t.all).map(|r| continued(r, measure, random)).collect(),
         }
     }

@@ -38,6 +38,11 @@ impl<'a> Staged<'a> {
         Setting::all(records.iter().copied()).into_iter().map(split).collect()
     }
 
+    /// Whether there are runs that did not choose learning rates.
+    pub fn held_out(&self) -> bool {
+        !self.reported.is_empty()
+    }
+
     /// The choice of each team's rate, the runs that are reported at that rate, and what readers must be told.
     pub fn teams(&self, notes: &mut Vec<String>) -> (Vec<Choice>, Vec<TeamRuns<'a>>, ChosenOn) {
         let name = &self.setting.name;

@@ -86,7 +86,7 @@ impl Study {
             let (choices, teams, chosen_on) = staged.teams(&mut study.notes);
             study.chosen_on.insert(staged.setting.name.clone(), chosen_on);
             study.choice.extend(choices);
-            study.settings.push(SettingReport::of(&staged.setting, &teams));
+            study.settings.push(SettingReport::of(&staged.setting, &teams, staged.held_out()));
         }
         study.together = Together::of(&study.settings);
         study.note_states();

@@ -127,10 +127,18 @@ fn settings_with_an_optimum_are_put_on_one_scale() {
         four.record.summary["evaluation"]["optimum"] = json!(3.76);
         runs.push(four);
     }
-    let study = study(runs);
-    let together = study.together.unwrap();
-    assert_eq!(together.settings.len(), 2);
-    assert!((together.teams[0].iqm.estimate - 1.0).abs() < 1e-9);
+    let both = study(runs.clone()).together.unwrap();
+    assert_eq!(both.settings.len(), 2);
+    assert!((both.teams[0].iqm.estimate - 1.0).abs() < 1e-9);
+    // Other settings than the world are another experiment, and so are runs that chose learning rates.
+    let mut other = runs.clone();
+    for run in &mut other[4..] {
+        run.record.config.clip = 0.3;
+        run.record.config_hash = run.record.config.hash();
+    }
+    assert!(study(other).together.is_none());
+    runs[4..].iter_mut().for_each(|run| run.sweep = "w4-rates".into());
+    assert!(study(runs).together.is_none());
 }
 
 #[test]

@@ -38,13 +38,18 @@ pub struct Together {
 }
 
 impl Together {
-    /// Puts settings together; nothing unless there are two with known ends of the scale and a team in both.
+    /// Puts settings together that differ in their world alone; nothing unless there are two with known ends of the scale and a
+    /// team in both. Runs that chose learning rates are not mixed with others.
     pub(super) fn of(settings: &[SettingReport]) -> Option<Together> {
         let scaled: Vec<(&SettingReport, f64, f64)> = settings
             .iter()
             .filter_map(|s| Some((s, s.references.random?, s.references.optimum?)))
             .filter(|(_, random, best)| best > random)
             .collect();
+        let kind = |s: &SettingReport| (s.held_out, s.rules.clone());
+        let like = |of: &SettingReport| scaled.iter().filter(|(s, ..)| kind(s) == kind(of)).count();
+        let most = scaled.iter().map(|(s, ..)| *s).max_by_key(|s| (s.held_out, like(s)))?;
+        let scaled: Vec<_> = scaled.iter().filter(|(s, ..)| kind(s) == kind(most)).copied().collect();
         if scaled.len() < 2 {
             return None;
         }
