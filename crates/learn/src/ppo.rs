@@ -86,7 +86,11 @@ impl<W: Symmetric> Trainer<W> {
         let environments = Batch::new(world, count, seed, Purpose::World);
         let mut trainer = Trainer {
             optimiser: Optimiser::new(&network, config.learning_rate, config.gradient_clip),
-            sharing: network.sharing(),
+            // Turned copies can stand for each other only if world and network turn pictures by the same group.
+            sharing: match network.sharing() {
+                Sharing::Orbits(group) if group != world.symmetry().group => Sharing::Distinct,
+                sharing => sharing,
+            },
             network,
             environments,
             choices: (0..count as u64).map(|e| Stream::new(seed, Purpose::Action, e)).collect(),
