@@ -95,7 +95,7 @@ impl Chart {
             Some((low, high)) => Axis::over([low, high].into_iter(), Scale::Linear, 5, true),
             None => {
                 let edges = points().flat_map(|p| [p.low, p.middle, p.high]);
-                Axis::over(edges.chain(lines().map(|l| l.value)), Scale::Linear, 5, false)
+                Axis::over(edges.chain(lines().map(|l| l.value)), Scale::Linear, 6, false)
             }
         };
         // Steps begin at zero, even if the first episode ended later.

@@ -70,13 +70,14 @@ fn intervals_have_a_row_each() {
         beyond: high > 0.6,
     };
     let intervals = Intervals {
-        rows: vec![row("a", 0.2, 0.5, 0.7), row("b", f64::NAN, f64::NAN, f64::NAN)],
+        rows: vec![row("equivariant (14)", 0.2, 0.5, 0.7), row("b", f64::NAN, f64::NAN, f64::NAN)],
         lines: vec![Reference::new("chance", 0.5)],
         cover: vec![0.0, 1.0],
         ..Intervals::default()
     };
     let svg = intervals.svg();
     well_formed(&svg);
+    assert!(!svg.contains('\u{2026}')); // the longest name has just the room it needs
     assert_eq!(count(&svg, "fig-interval"), 1);
     assert_eq!(count(&svg, "fig-point"), 1);
     assert_eq!(count(&svg, "fig-beyond"), 1);
