@@ -101,7 +101,7 @@ impl Study {
         let mut notes = vec![];
         if unfinished > 0 {
             notes.push(format!(
-                "{}; they are in the curves and nowhere else.",
+                "{}; unfinished runs are in the curves and nowhere else.",
                 runs(unfinished, "not finished")
             ));
         }

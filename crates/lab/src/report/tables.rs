@@ -11,14 +11,14 @@ use crate::statistics::Interval;
 /// A table with a heading; cells are text.
 pub(super) fn table(heading: &[&str], rows: &[Vec<String>]) -> String {
     let cell = |tag: &str, text: &str| format!("<{tag}>{}</{tag}>", escape(text));
-    let head: String = heading.iter().map(|h| cell("th", h)).collect();
+    let head: String = heading.iter().map(|h| format!("<th scope=\"col\">{}</th>", escape(h))).collect();
     let line = |row: &Vec<String>| {
         let cells: String = row.iter().map(|c| cell("td", c)).collect();
         format!("<tr>{cells}</tr>\n")
     };
     let body: String = rows.iter().map(line).collect();
     format!(
-        "<div class=\"scroll\"><table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}</tbody>\n</table></div>\n"
+        "<div class=\"scroll\" tabindex=\"0\"><table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}</tbody>\n</table></div>\n"
     )
 }
 
