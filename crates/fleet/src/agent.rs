@@ -63,6 +63,8 @@ pub struct Agent {
     phase: Phase,
     /// The last step of this run that it saw.
     place: Option<Place>,
+    /// When that step began for it.
+    began: Duration,
     neighbours: Vec<(Member, [f32; 2])>,
     inbox: Inbox,
     own: Vec<f32>,
@@ -120,6 +122,7 @@ impl Agent {
             run: None,
             phase: Phase::Waiting { ask: Duration::ZERO },
             place: None,
+            began: Duration::ZERO,
             neighbours: vec![],
             inbox: Inbox::default(),
             own: vec![],
@@ -193,13 +196,16 @@ impl Agent {
     pub fn deadline(&self) -> Option<Duration> {
         match self.phase {
             Phase::Waiting { ask } => Some(ask),
-            Phase::Round { began, .. } => Some(began.saturating_add(self.patience())),
+            Phase::Round { l, .. } => Some(self.until(l)),
             Phase::Dead { .. } | Phase::Over => None,
         }
     }
 
-    fn patience(&self) -> Duration {
-        self.run.map_or(ASK_AGAIN, |(_, welcome)| welcome.deadline)
+    /// The end of round `l`: so many deadlines after the step began, whenever the round did. An agent that waited in vain
+    /// in one round is then not too late for its neighbours in the next.
+    fn until(&self, l: u8) -> Duration {
+        let deadline = self.run.map_or(ASK_AGAIN, |(_, welcome)| welcome.deadline);
+        self.began.saturating_add(deadline.saturating_mul(u32::from(l) + 1))
     }
 
     /// Takes a message, whatever it is. Nothing is believed before its signature was checked.
@@ -365,6 +371,7 @@ impl Agent {
             self.abandoned += 1;
         }
         self.place = Some(header.place);
+        self.began = now;
         self.neighbours = seen.neighbours;
         let (neighbours, drops) = (&self.neighbours, &mut self.drops);
         let known = |member| neighbours.binary_search_by_key(&member, |n| n.0).is_ok();
@@ -426,7 +433,7 @@ impl Agent {
                     let silent = |&(member, _): &(Member, [f32; 2])| {
                         !self.inbox.has(place, l, member) && alive(member)
                     };
-                    let late = now >= began.saturating_add(self.patience());
+                    let late = now >= self.until(l);
                     if !late && self.neighbours.iter().any(silent) {
                         return Ok(());
                     }

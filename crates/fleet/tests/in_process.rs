@@ -4,7 +4,7 @@ mod common;
 
 use common::{agents, drone_host, drones, folder, junction_host, junctions, traffic_moments};
 use equimarl_fleet::audit::Record;
-use equimarl_fleet::{Fallback, Faults, Plan, Tap, pool};
+use equimarl_fleet::{Fallback, Fate, Faults, Header, Kind, Member, Plan, Tap, pool};
 use equimarl_learn::{Choice, Learned};
 use equimarl_worlds::traffic::TrafficMeasures;
 use equimarl_worlds::wildlife::Captures;
@@ -104,6 +104,29 @@ fn losses_are_counted_and_an_absent_neighbour_is_left_out_of_the_mean() {
     }
     let said = moments[0].said[2].as_ref().unwrap();
     assert_eq!(said.log_probabilities, policy.decide(&own).unwrap().log_probabilities);
+}
+
+#[test]
+fn a_lost_message_costs_no_other_message() {
+    let (policy, _, world) = junctions(3, 3);
+    let faults = Faults { drop: 0.1, ..Faults::default() };
+    let (host, moments) = traffic_moments(&policy, &world, plan(1, 1), &faults, 1);
+    // Who waited in vain in the first round is still heard in the second.
+    let lost = |m: &equimarl_fleet::Moment| -> u32 {
+        let mut lost = 0;
+        for &(receiver, sender) in &m.edges {
+            for round in 0..policy.rounds() as u8 {
+                let (sender, receiver) = (Member::agent(sender as usize), Member::agent(receiver as usize));
+                let header =
+                    Header { kind: Kind::Features, run: [0; 16], place: m.place, round, sender, receiver };
+                lost += u32::from(faults.fate(&header) == Fate::Lost);
+            }
+        }
+        lost
+    };
+    let missed: Vec<u32> = moments.iter().map(|m| m.said.iter().flatten().map(|s| s.missed).sum()).collect();
+    assert_eq!(missed, moments.iter().map(lost).collect::<Vec<u32>>());
+    assert!(host.report().missed > 50);
 }
 
 #[test]

@@ -11,8 +11,8 @@ use crate::member::Member;
 use crate::message::{HEADER, MAX_PAYLOAD};
 use crate::seal::SIGNATURE;
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
-use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -32,7 +32,8 @@ const WAITING: usize = 256;
 pub struct Zenoh {
     mail: Receiver<(Member, Vec<u8>)>,
     letterbox: Arc<Letterbox>,
-    up: Arc<Mutex<BTreeSet<Member>>>,
+    /// Who is up, and whether it is known to listen to us.
+    up: Arc<Mutex<BTreeMap<Member, bool>>>,
     publishers: BTreeMap<Member, Publisher<'static>>,
     prefix: String,
     me: Member,
@@ -101,7 +102,7 @@ impl Zenoh {
             .callback(move |sample| door.deliver(&sample))
             .wait()
             .map_err(broken("cannot subscribe"))?;
-        let up = Arc::new(Mutex::new(BTreeSet::new()));
+        let up = Arc::new(Mutex::new(BTreeMap::new()));
         let seen = up.clone();
         let watch = session
             .liveliness()
@@ -181,10 +182,10 @@ fn last_name(sample: &zenoh::sample::Sample) -> Option<Member> {
 }
 
 /// Somebody came up or went down.
-fn notice(up: &Mutex<BTreeSet<Member>>, sample: &zenoh::sample::Sample) {
+fn notice(up: &Mutex<BTreeMap<Member, bool>>, sample: &zenoh::sample::Sample) {
     let (Some(member), Ok(mut up)) = (last_name(sample), up.lock()) else { return };
     match sample.kind() {
-        SampleKind::Put => up.insert(member),
+        SampleKind::Put => up.insert(member, false),
         SampleKind::Delete => up.remove(&member),
     };
 }
@@ -210,7 +211,15 @@ impl Transport for Zenoh {
     }
 
     fn alive(&self, member: Member) -> bool {
-        self.up.lock().is_ok_and(|up| up.contains(&member))
+        let Ok(mut up) = self.up.lock() else { return false };
+        let (Some(listens), Some(publisher)) = (up.get_mut(&member), self.publishers.get(&member)) else {
+            return false;
+        };
+        // What is sent before its subscription is known here is lost, although it is up.
+        if !*listens {
+            *listens = publisher.matching_status().wait().is_ok_and(|status| status.matching());
+        }
+        *listens
     }
 }
 
