@@ -56,6 +56,7 @@ document.addEventListener("keydown", (event) => {
   if (target.closest("select, textarea, input:not([type=checkbox], [type=range])")) return;
   // A button, link or slider that has the focus keeps its own keys.
   if (event.key === " " && target.closest("button, a, input, summary, [role=button]")) return;
+  if (event.key.startsWith("Arrow") && target.closest("input, .scroll")) return;
   if (event.key === "t" || event.key === "T") switchTheme();
   else if (event.key === "?") $("keys").open = !$("keys").open;
   else if (document.body.dataset.view === "runs" || !stage.key(event.key)) return;

@@ -290,7 +290,7 @@ function verdict() {
 
 const SUBTITLES = {
   symmetry: "On the left a state, on the right the same state turned. The network looks at both by itself. If the symmetry is built in, every arrow turns along, and the number is zero up to rounding.",
-  episode: "Arrows and bars are probabilities; dots are messages between agents that hear each other. Drag anything and see the policy change its mind.",
+  episode: "Arrows and bars are probabilities; dots are messages between agents that hear each other, round after round. Drag anything and see the policy change its mind.",
 };
 
 /** Shows one of the two views. */

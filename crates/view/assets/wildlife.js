@@ -21,7 +21,7 @@ export function ground(state) {
 
 /** A wedge with a head from the rim of a drone, as long as it is likely. */
 function arrow(p, [dr, dc], name) {
-  const from = 0.34, tip = from + 0.16 + 0.95 * p, wide = 0.055 + 0.1 * p, head = Math.min(0.24, tip - from);
+  const from = 0.34, tip = from + 0.16 + 0.72 * p, wide = 0.055 + 0.1 * p, head = Math.min(0.24, tip - from);
   const point = (a, b) => `${a * dc - b * dr} ${a * dr + b * dc}`;
   const d = `M${point(from, -wide / 2)}L${point(tip - head, -wide)}L${point(tip - head, -wide - 0.09)}L${point(tip, 0)}` +
     `L${point(tip - head, wide + 0.09)}L${point(tip - head, wide)}L${point(from, wide / 2)}Z`;

@@ -69,7 +69,7 @@ fn runs_appear_grow_and_vanish_and_the_list_follows() {
     let ask = json!({ "runs": ["new"] });
     assert_eq!(page.post("/api/curves", &ask).status, 200);
 
-    fs::write(run.join("metrics.jsonl"), format!("{metrics}")).unwrap();
+    fs::write(run.join("metrics.jsonl"), &metrics).unwrap();
     page.listen(|l| l["runs"][0]["done"] == 1600);
 
     // Settings that cannot be read are said to be so, and the rest is still there.
