@@ -33,6 +33,7 @@ impl Live {
     }
 
     /// Says something above the line.
+    #[cfg(feature = "zenoh")]
     pub fn say(&mut self, text: &str) {
         if !self.quiet {
             self.clear();

@@ -2,7 +2,7 @@
 
 use crate::network::{self, model_file};
 use crate::world::WorldArgs;
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use equimarl_fleet::record::fingerprint;
 use equimarl_fleet::{Habits, Host, Plan, Seal};
 use equimarl_learn::{AnyWorld, WorldConfig};
@@ -46,9 +46,9 @@ impl Team {
             (crate::world::WorldName::Wildlife, WorldConfig::Wildlife { .. })
                 | (crate::world::WorldName::Traffic, WorldConfig::Traffic { .. })
         );
-        ensure!(same, "{} was made for another world than {}", file.display(), config.name());
+        anyhow::ensure!(same, "{} was made for another world than {}", file.display(), config.name());
         let team = Team::new(network, file, config)?;
-        ensure!(
+        anyhow::ensure!(
             team.agents() == fleet.agents(),
             "the fleet has {} agents and its world {}",
             fleet.agents(),

@@ -56,7 +56,12 @@ struct Letterbox {
 const THREADS_OF_ZENOH: &str = "ZENOH_RUNTIME";
 
 fn broken(what: &str) -> impl Fn(zenoh::Error) -> Error + '_ {
-    move |e| Error::Network(format!("{what}: {}", e.to_string().replace('\n', " ")))
+    move |e| {
+        let text = e.to_string().replace('\n', " ");
+        // zenoh ends its errors with places in its source.
+        let text = text.split(" at /").next().unwrap_or_default();
+        Error::Network(format!("{what}: {text}"))
+    }
 }
 
 impl Zenoh {
