@@ -8,6 +8,8 @@
 //! says nothing in time is treated as absent: the mean is over those that were heard. Time is given by the caller, so the
 //! same machine runs against a clock or inside a simulation.
 
+mod check;
+
 use crate::error::{Error, Result};
 use crate::inbox::Inbox;
 use crate::member::Member;
@@ -53,8 +55,7 @@ pub struct Agent {
     seal: Seal,
     fingerprint: u64,
     fallback: Fallback,
-    /// Whom it may ever talk to, and whether all of them were up when it last asked to be let in.
-    company: Vec<Member>,
+    /// Whether it can reach everybody that it may ever talk to.
     settled: bool,
     /// In simulations: dies in this step of every episode.
     crash: Option<u32>,
@@ -63,6 +64,8 @@ pub struct Agent {
     phase: Phase,
     /// The last step of this run that it saw.
     place: Option<Place>,
+    /// The step at which the world let it in.
+    entered: Place,
     /// When that step began for it.
     began: Duration,
     neighbours: Vec<(Member, [f32; 2])>,
@@ -115,13 +118,13 @@ impl Agent {
             seal,
             fingerprint,
             fallback: Fallback::default(),
-            company: vec![],
-            settled: false,
+            settled: true,
             crash: None,
             nonce: random()?,
             run: None,
             phase: Phase::Waiting { ask: Duration::ZERO },
             place: None,
+            entered: Place::default(),
             began: Duration::ZERO,
             neighbours: vec![],
             inbox: Inbox::default(),
@@ -140,10 +143,9 @@ impl Agent {
         self
     }
 
-    /// Whom it may ever talk to. It tells the world when it is connected to all of them.
-    pub fn with_company(mut self, company: Vec<Member>) -> Agent {
-        self.company = company;
-        self
+    /// Says whether it can reach everybody that it may ever talk to; it tells the world when it asks to be let in.
+    pub fn settle(&mut self, settled: bool) {
+        self.settled = settled;
     }
 
     /// Lets it die in this step of every episode and come back with the next one, for simulations.
@@ -245,88 +247,13 @@ impl Agent {
         }
     }
 
-    /// The checks that cost nothing, then the signature.
-    fn check<'a>(&mut self, bytes: &'a [u8]) -> std::result::Result<(Header, &'a [u8]), Reason> {
-        let (header, payload) = Header::read(bytes, self.seal.overhead())?;
-        if header.receiver != self.me {
-            return Err(Reason::Misaddressed);
-        }
-        let from_world = header.sender == Member::WORLD;
-        match header.kind {
-            Kind::Welcome if from_world => {
-                let fits = |welcome: Welcome| welcome.nonce == self.nonce;
-                if !Welcome::read(payload).is_ok_and(fits) {
-                    return Err(Reason::OtherRun);
-                }
-            }
-            Kind::Observation | Kind::End if from_world => {
-                if self.run.is_none_or(|(run, _)| run != header.run) {
-                    return Err(Reason::OtherRun);
-                }
-                if header.kind == Kind::Observation {
-                    self.check_news(header.place)?;
-                }
-            }
-            Kind::Features => self.check_features(&header)?,
-            _ => return Err(Reason::Stranger),
-        }
-        if !self.seal.holds(header.sender, bytes) {
-            return Err(Reason::Forged);
-        }
-        Ok((header, payload))
-    }
-
-    /// An observation must be of a later step than all before.
-    fn check_news(&self, place: Place) -> std::result::Result<(), Reason> {
-        match self.place {
-            Some(last) if place == last => Err(Reason::Duplicate),
-            Some(last) if place < last => Err(Reason::Late),
-            _ => Ok(()),
-        }
-    }
-
-    /// Features must be of this run, this step or the next, a round that is not over, a neighbour, and new.
-    fn check_features(&self, header: &Header) -> std::result::Result<(), Reason> {
-        let Some((run, welcome)) = self.run else { return Err(Reason::OtherRun) };
-        if run != header.run {
-            return Err(Reason::OtherRun);
-        }
-        let known = header.sender.index().is_some_and(|index| index < welcome.agents as usize);
-        if !known || header.sender == self.me {
-            return Err(Reason::Stranger);
-        }
-        if usize::from(header.round) >= self.policy.rounds() {
-            return Err(Reason::Malformed);
-        }
-        let Some(place) = self.place else { return Err(Reason::Early) };
-        if header.place < place {
-            return Err(Reason::Late);
-        }
-        if header.place == place {
-            // Of the next step the neighbours are not known yet: see `Inbox::advance`.
-            if self.neighbours.binary_search_by_key(&header.sender, |n| n.0).is_err() {
-                return Err(Reason::Stranger);
-            }
-        } else if !header.place.follows(place) {
-            return Err(Reason::Early);
-        }
-        if self.inbox.has(header.place, header.round, header.sender) {
-            return Err(Reason::Duplicate);
-        }
-        let over = match self.phase {
-            Phase::Round { l, .. } => header.round < l,
-            _ => true,
-        };
-        if header.place == place && over { Err(Reason::Late) } else { Ok(()) }
-    }
-
     fn welcome(&mut self, header: &Header, payload: &[u8], now: Duration) {
         let Ok(welcome) = Welcome::read(payload) else { return self.drops.count(Reason::Malformed) };
         if self.run.is_some_and(|(run, _)| run == header.run) {
             return;
         }
         self.run = Some((header.run, welcome));
-        self.place = None;
+        (self.place, self.entered) = (None, header.place);
         self.acted.clear();
         self.inbox.clear();
         let patience = if self.settled { SILENCE } else { ASK_AGAIN };
@@ -424,7 +351,6 @@ impl Agent {
         loop {
             match self.phase {
                 Phase::Waiting { ask } if now >= ask => {
-                    self.settled = self.company.iter().all(|&member| alive(member));
                     self.ask(now, out);
                     return Ok(());
                 }

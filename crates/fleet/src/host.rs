@@ -3,74 +3,25 @@
 //! It shows every agent what it sees and where its neighbours are, waits for the actions, and moves the world on. An agent
 //! that does not answer in time holds still ([`Habits::hold`]); one that is gone is not waited for.
 
+mod mail;
+mod plan;
+
+pub use plan::{Brain, Moment, Plan};
+
 use crate::agent::Letter;
 use crate::error::{Error, Result};
 use crate::habits::Habits;
 use crate::member::Member;
-use crate::message::{Header, Kind, Place, RunId};
-use crate::payload::{Action, Join, Observation, Welcome};
+use crate::message::{Kind, Place, RunId};
+use crate::payload::{Action, Observation};
 use crate::report::Report;
 use crate::seal::{Seal, random};
-use crate::tally::Reason;
-use equimarl_learn::Choice;
 use equimarl_nn::Policy;
 use equimarl_worlds::{Edge, End, Episode, Measures, Purpose, Stream, Symmetric};
 use std::time::Duration;
 
 /// When all agents have joined, they get this long to connect to each other before the first step.
 const SETTLE: Duration = Duration::from_secs(5);
-
-/// What is run, and how patient everybody is.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Plan {
-    /// How many episodes.
-    pub episodes: u32,
-    /// Their seed.
-    pub seed: u64,
-    /// How agents choose.
-    pub choice: Choice,
-    /// How long an agent waits for its neighbours in a round.
-    pub deadline: Duration,
-    /// The least time between two steps of the world.
-    pub period: Duration,
-    /// How long the world waits for its agents at the start.
-    pub gather: Duration,
-}
-
-impl Default for Plan {
-    fn default() -> Plan {
-        Plan {
-            episodes: 20,
-            seed: 0,
-            choice: Choice::Sampled,
-            deadline: Duration::from_millis(200),
-            period: Duration::ZERO,
-            gather: Duration::from_secs(60),
-        }
-    }
-}
-
-/// What the host needs to know of the team's network.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Brain {
-    /// Which model: agents with another one are not let in.
-    pub fingerprint: u64,
-    /// Message rounds of a step.
-    pub rounds: usize,
-}
-
-/// What happened in a step, for those who watch.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Moment {
-    /// When.
-    pub place: Place,
-    /// Who heard whom: (agent, neighbour).
-    pub edges: Vec<(u32, u32)>,
-    /// What was done.
-    pub actions: Vec<usize>,
-    /// What each agent said, if it did.
-    pub said: Vec<Option<Action>>,
-}
 
 /// The world host of a run: a state machine over messages and time.
 #[derive(Debug)]
@@ -239,96 +190,6 @@ impl<W: Symmetric, M: Measures<W>> Host<W, M> {
     /// Every round may take its whole deadline; then the action must come in.
     fn patience(&self) -> Duration {
         self.plan.deadline.saturating_mul(self.brain.rounds as u32 + 1).max(self.plan.period)
-    }
-
-    /// Takes a message, whatever it is.
-    pub fn receive(&mut self, bytes: &[u8], out: &mut Vec<Letter>) {
-        if let Err(reason) = self.accept(bytes, out) {
-            self.report.refused.count(reason);
-        }
-    }
-
-    /// Counts messages that were lost in a flood.
-    pub fn flooded(&mut self, messages: u64) {
-        self.report.refused.count_many(Reason::Flood, messages);
-    }
-
-    fn accept(&mut self, bytes: &[u8], out: &mut Vec<Letter>) -> std::result::Result<(), Reason> {
-        let (header, payload) = Header::read(bytes, self.seal.overhead())?;
-        if header.receiver != Member::WORLD {
-            return Err(Reason::Misaddressed);
-        }
-        let index = header.sender.index().filter(|&i| i < self.guests.len()).ok_or(Reason::Stranger)?;
-        match header.kind {
-            Kind::Join => {
-                let join = Join::read(payload)?;
-                if !self.seal.holds(header.sender, bytes) {
-                    return Err(Reason::Forged);
-                }
-                if join.fingerprint != self.brain.fingerprint {
-                    self.report.other_models += 1;
-                    return Err(Reason::OtherRun);
-                }
-                self.admit(index, join, out);
-            }
-            Kind::Action => {
-                if header.run != self.run {
-                    return Err(Reason::OtherRun);
-                }
-                if header.place < self.place || !matches!(self.phase, Phase::Acting { .. }) {
-                    return Err(Reason::Late);
-                }
-                if header.place > self.place {
-                    return Err(Reason::Early);
-                }
-                if self.guests[index].action.is_some() {
-                    return Err(Reason::Duplicate);
-                }
-                let action = Action::read(payload, self.world.actions(), self.brain.rounds)?;
-                if !self.seal.holds(header.sender, bytes) {
-                    return Err(Reason::Forged);
-                }
-                self.report.uplink += bytes.len() as u64;
-                self.guests[index].action = Some(action);
-            }
-            _ => return Err(Reason::Stranger),
-        }
-        Ok(())
-    }
-
-    /// Lets an agent in, and shows it the current step if it missed that.
-    fn admit(&mut self, index: usize, join: Join, out: &mut Vec<Letter>) {
-        let welcome = Welcome {
-            nonce: join.nonce,
-            seed: self.plan.seed,
-            agents: self.guests.len() as u32,
-            greedy: self.plan.choice == Choice::Greedy,
-            deadline: self.plan.deadline,
-        };
-        self.send(index, Kind::Welcome, &welcome.write(), out);
-        let guest = &mut self.guests[index];
-        let again = guest.joined && guest.nonce != join.nonce;
-        (guest.joined, guest.settled, guest.nonce) = (true, join.settled, join.nonce);
-        self.report.rejoined += u64::from(again);
-        match self.phase {
-            Phase::Acting { .. } if self.guests[index].action.is_none() => {
-                let bytes = self.guests[index].seen.clone();
-                out.push(Letter { to: Member::agent(index), bytes });
-            }
-            Phase::Over => {
-                self.send(index, Kind::End, &[], out);
-            }
-            _ => {}
-        }
-    }
-
-    fn send(&mut self, index: usize, kind: Kind, payload: &[u8], out: &mut Vec<Letter>) -> Vec<u8> {
-        let (run, place, receiver) = (self.run, self.place, Member::agent(index));
-        let header = Header { kind, run, place, round: 0, sender: Member::WORLD, receiver };
-        let bytes = self.seal.seal(header.message(payload));
-        self.report.downlink += bytes.len() as u64;
-        out.push(Letter { to: receiver, bytes: bytes.clone() });
-        bytes
     }
 
     /// Whether every agent that is there has answered.

@@ -61,6 +61,9 @@ pub fn run_agent(
     let (mut work, mut delayed, mut letters) = (Workspace::default(), Delayed::default(), vec![]);
     while !agent.over() && !stop() {
         let now = start.elapsed();
+        if agent.place().is_none() {
+            agent.settle(transport.settled());
+        }
         let up = |member: Member| transport.alive(member);
         agent.poll(now, &up, &mut work, &mut letters)?;
         post(&mut letters, transport, faults, &mut delayed, tap, now)?;

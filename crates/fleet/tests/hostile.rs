@@ -26,6 +26,8 @@ struct Yard {
     agents: Vec<Agent>,
     work: Workspace,
     now: Duration,
+    /// Whose observations come late.
+    slow: Option<Member>,
     /// Every letter that was ever sent, for replays.
     history: Vec<Letter>,
     actions: Vec<Vec<usize>>,
@@ -53,6 +55,7 @@ impl Yard {
             agents: (0..AGENTS).map(agent).collect(),
             work: Workspace::default(),
             now: Duration::ZERO,
+            slow: None,
             history: vec![],
             actions: vec![],
             seals,
@@ -68,13 +71,20 @@ impl Yard {
 
     /// Runs to the end; `attack` adds letters of its own after every sweep.
     fn run(&mut self, attack: &mut dyn FnMut(&Yard) -> Vec<Letter>) {
-        let mut mail: Vec<Letter> = vec![];
+        let (mut mail, mut held) = (Vec::<Letter>::new(), Vec::<Letter>::new());
         while !self.host.over() {
             let mut out = vec![];
-            for letter in std::mem::take(&mut mail) {
+            for letter in std::mem::take(&mut held) {
                 self.deliver(&letter, &mut out);
             }
-            let busy = !out.is_empty();
+            for letter in std::mem::take(&mut mail) {
+                let observation = Header::peek(&letter.bytes).is_some_and(|h| h.kind == Kind::Observation);
+                match observation && self.slow == Some(letter.to) {
+                    true => held.push(letter),
+                    false => self.deliver(&letter, &mut out),
+                }
+            }
+            let busy = !out.is_empty() || !held.is_empty();
             for agent in &mut self.agents {
                 agent.poll(self.now, &|_| true, &mut self.work, &mut out).unwrap();
             }
@@ -206,6 +216,18 @@ fn replays_of_everything_ever_said_are_counted_and_change_nothing() {
     let dropped = attacked.drops().total();
     assert!(dropped + 3 * joins >= sent / 2, "{dropped} of {sent} dropped, {joins} old requests");
     assert_eq!(attacked.host.report().rejoined, 0);
+}
+
+#[test]
+fn what_neighbours_say_before_ones_own_observation_comes_is_kept() {
+    let (policy, _, world) = drones(AGENTS);
+    let mut quiet = Yard::new(&policy, &world);
+    quiet.run(&mut |_| vec![]);
+    let mut late = Yard::new(&policy, &world);
+    late.slow = Some(Member::agent(0));
+    late.run(&mut |_| vec![]);
+    assert_eq!((late.drops().total(), late.host.report().missed), (0, 0), "{:?}", late.drops());
+    assert_eq!(late.actions, quiet.actions);
 }
 
 #[test]

@@ -96,8 +96,7 @@ fn start(fleet: &Fleet, plan: Plan) -> Running {
             let mut peers: Vec<Member> = everybody().filter(|&m| m != me).collect();
             peers.push(Member::WORLD);
             let mut transport = Zenoh::open(&fleet, me, &peers).unwrap();
-            let mut agent =
-                Agent::new(index, policy, 5, fleet.seal(me).unwrap()).unwrap().with_company(peers);
+            let mut agent = Agent::new(index, policy, 5, fleet.seal(me).unwrap()).unwrap();
             let stop = || stop.load(Ordering::Relaxed);
             let faults = Faults::default();
             node::run_agent(&mut agent, &mut transport, &faults, None, &stop, &mut |_| {}).unwrap();
@@ -266,7 +265,7 @@ fn a_flood_of_one_sender_is_counted_and_loses_nobody_elses_messages() {
     let mut flooder = Zenoh::open(&fleet, b, &[a, world]).unwrap();
     let mut host = Zenoh::open(&fleet, world, &[a, b]).unwrap();
     for _ in 0..500 {
-        if [b, world].iter().all(|&m| victim.alive(m)) && flooder.alive(a) && host.alive(a) {
+        if victim.settled() && flooder.settled() && host.settled() {
             break;
         }
         sleep(Duration::from_millis(10));

@@ -6,6 +6,8 @@ mod loss;
 mod options;
 #[cfg(feature = "zenoh")]
 mod over_zenoh;
+#[cfg(feature = "zenoh")]
+mod processes;
 mod run;
 mod team;
 

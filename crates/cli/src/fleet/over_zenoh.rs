@@ -1,9 +1,9 @@
-//! Fleets over zenoh: agents and worlds as processes, and the whole fleet on one machine.
+//! Members of a fleet over zenoh, one per process: agents and worlds, and the keys they need.
 
 use super::live::{Live, finish};
-use super::run::{about, header, new_folder};
+use super::run::{about, header};
 use super::team::Team;
-use super::{AgentArgs, KeysArgs, WorldArgs, run};
+use super::{AgentArgs, KeysArgs, WorldArgs};
 use crate::network::model_file;
 use crate::output::print;
 use crate::train::signals;
@@ -15,14 +15,13 @@ use equimarl_learn::AnyWorld;
 use equimarl_nn::model::{read_file, write_file};
 use equimarl_worlds::{Measures, Symmetric};
 use std::io::Read;
-use std::net::TcpListener;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitCode, Stdio};
+use std::process::{Command, ExitCode};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-const MODEL: &str = "model.safetensors";
+pub const MODEL: &str = "model.safetensors";
 
 /// `fleet keys`.
 pub fn keys(args: &KeysArgs) -> Result<ExitCode> {
@@ -61,7 +60,7 @@ pub fn keys(args: &KeysArgs) -> Result<ExitCode> {
 }
 
 /// Starts this program anew, as the same process where that exists, with the environment that zenoh needs.
-fn prepared() -> Result<Option<ExitCode>> {
+pub fn prepared() -> Result<Option<ExitCode>> {
     if Zenoh::prepared() {
         return Ok(None);
     }
@@ -120,7 +119,7 @@ pub fn agent(args: &AgentArgs) -> Result<ExitCode> {
     say(&format!("listening on {}, asking the world to be let in", fleet.listens(me)?));
     loop {
         let mut agent = Agent::new(args.agent, team.policy.clone(), team.fingerprint, seal.clone())?;
-        agent = agent.with_fallback(fallback).with_company(peers.clone());
+        agent = agent.with_fallback(fallback);
         let (mut joined, mut flushed) = (false, Instant::now());
         node::run_agent(&mut agent, &mut transport, &faults, tap.as_ref(), &stop, &mut |agent| {
             if agent.joined() && !joined {
@@ -184,17 +183,17 @@ pub fn world(args: &WorldArgs) -> Result<ExitCode> {
 }
 
 /// What is hosted.
-struct Hosting<'a> {
-    fleet: &'a Fleet,
-    team: &'a Team,
-    record: Option<&'a Path>,
-    json: bool,
+pub struct Hosting<'a> {
+    pub fleet: &'a Fleet,
+    pub team: &'a Team,
+    pub record: Option<&'a Path>,
+    pub json: bool,
 }
 
 /// Told about every step and every now and then.
-type Tend<'a> = &'a mut dyn FnMut(&mut Live, Option<u32>) -> Result<()>;
+pub type Tend<'a> = &'a mut dyn FnMut(&mut Live, Option<u32>) -> Result<()>;
 
-fn host(what: &Hosting<'_>, live: Live, tend: Tend<'_>, farewell: &mut dyn FnMut()) -> Result<ExitCode> {
+pub fn host(what: &Hosting<'_>, live: Live, tend: Tend<'_>, farewell: &mut dyn FnMut()) -> Result<ExitCode> {
     let (team, plan) = (what.team, what.fleet.config.run.plan());
     let seal = what.fleet.seal(Member::WORLD)?;
     match &team.world {
@@ -244,129 +243,4 @@ fn drive<W: Symmetric, M: Measures<W>>(
         0 => ExitCode::SUCCESS,
         number => ExitCode::from(128 + number as u8),
     })
-}
-
-/// The processes of all agents. They end with this one.
-struct Processes {
-    folder: PathBuf,
-    arguments: Vec<String>,
-    children: Vec<Child>,
-}
-
-impl Processes {
-    fn start(&self, agent: usize) -> Result<Child> {
-        let program = std::env::current_exe().context("cannot find this program")?;
-        Command::new(program)
-            .args(["fleet", "agent", "--quiet", "--tied", "--fleet"])
-            .arg(self.folder.join("fleet.toml"))
-            .arg(format!("--agent={agent}"))
-            .args(&self.arguments)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::null())
-            .spawn()
-            .context("cannot start an agent")
-    }
-
-    /// Starts again who died.
-    fn tend(&mut self, live: &mut Live) -> Result<()> {
-        for agent in 0..self.children.len() {
-            if let Some(status) = self.children[agent].try_wait().context("cannot watch an agent")? {
-                // An error that it said itself will come again.
-                ensure!(status.code() != Some(2), "agent-{agent} cannot run");
-                live.say(&format!("agent-{agent} died ({status}); starting it again"));
-                self.children[agent] = self.start(agent)?;
-            }
-        }
-        Ok(())
-    }
-}
-
-impl Drop for Processes {
-    fn drop(&mut self) {
-        let end = Instant::now() + Duration::from_secs(2);
-        for child in &mut self.children {
-            drop(child.stdin.take());
-            while matches!(child.try_wait(), Ok(None)) && Instant::now() < end {
-                std::thread::sleep(Duration::from_millis(5));
-            }
-            // It may be gone already; there is nothing else to do.
-            let _ = child.kill();
-            let _ = child.wait();
-        }
-        let _ = std::fs::remove_dir_all(&self.folder);
-    }
-}
-
-/// `fleet run --transport zenoh`.
-pub fn run(args: &run::Args, team: &Team) -> Result<ExitCode> {
-    if let Some(code) = prepared()? {
-        return Ok(code);
-    }
-    ensure!(args.threads.is_none(), "--threads belongs to --transport in-process");
-    let agents = team.agents();
-    ensure!(agents <= 64, "{agents} processes are too many for one machine; use --transport in-process");
-    args.faults.faults(agents)?;
-    args.faults.fallback(team.config.name())?;
-    let folder = private_folder()?;
-    let mut arguments = args.faults.arguments();
-    if let Some(record) = &args.record {
-        new_folder(record)?;
-        arguments.push(format!("--record={}", record.display()));
-    }
-    let mut processes = Processes { folder: folder.clone(), arguments, children: vec![] };
-    let what = Founding {
-        fleet: format!("run-{}", std::process::id()),
-        model: MODEL.into(),
-        world: team.config.clone(),
-        run: args.plan.apply(RunConfig::default()),
-        tls: !args.no_tls,
-        addresses: free_addresses(agents + 1)?,
-        years: 1,
-    };
-    let fleet = found(&folder, &what)?;
-    write_file(folder.join(MODEL), &read_file(&team.file)?)?;
-    for agent in 0..agents {
-        processes.children.push(processes.start(agent)?);
-    }
-    let live = Live::new(args.quiet || args.json, false);
-    let what = Hosting { fleet: &fleet, team, record: args.record.as_deref(), json: args.json };
-    let mut processes = Some(processes);
-    let mut looked = Instant::now();
-    let shared = std::cell::RefCell::new(&mut processes);
-    let mut tend = |live: &mut Live, step: Option<u32>| -> Result<()> {
-        let mut guard = shared.borrow_mut();
-        let Some(processes) = guard.as_mut() else { return Ok(()) };
-        for crash in args.crash.iter().filter(|c| Some(c.step) == step) {
-            processes.children[crash.agent].kill().context("cannot kill an agent")?;
-            processes.children[crash.agent].wait().context("cannot kill an agent")?;
-        }
-        if step.is_none() || looked.elapsed() > Duration::from_millis(20) {
-            looked = Instant::now();
-            processes.tend(live)?;
-        }
-        Ok(())
-    };
-    host(&what, live, &mut tend, &mut || drop(shared.borrow_mut().take()))
-}
-
-/// A new folder that only we can read.
-fn private_folder() -> Result<PathBuf> {
-    let random: [u8; 8] = equimarl_fleet::seal::random()?;
-    let name: String = random.iter().map(|b| format!("{b:02x}")).collect();
-    let folder = std::env::temp_dir().join(format!("equimarl-fleet-{name}"));
-    let mut builder = std::fs::DirBuilder::new();
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::DirBuilderExt;
-        builder.mode(0o700);
-    }
-    builder.create(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
-    Ok(folder)
-}
-
-/// Addresses on this machine that nobody listens on.
-fn free_addresses(count: usize) -> Result<Vec<String>> {
-    let open = |_| TcpListener::bind("127.0.0.1:0").context("cannot find a free port");
-    let listeners: Result<Vec<TcpListener>> = (0..count).map(open).collect();
-    listeners?.iter().map(|l| Ok(l.local_addr()?.to_string())).collect()
 }

@@ -85,7 +85,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
             in_process(args, &team)
         }
         #[cfg(feature = "zenoh")]
-        TransportName::Zenoh => super::over_zenoh::run(args, &team),
+        TransportName::Zenoh => super::processes::run(args, &team),
         #[cfg(not(feature = "zenoh"))]
         TransportName::Zenoh => super::no_network(),
     }

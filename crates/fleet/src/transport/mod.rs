@@ -31,6 +31,11 @@ pub trait Transport {
         0
     }
 
+    /// Whether everybody that this member may talk to can be reached.
+    fn settled(&self) -> bool {
+        true
+    }
+
     /// Whether a member is up, as far as this one knows. Nobody waits for one that is not.
     fn alive(&self, member: Member) -> bool;
 }

@@ -4,20 +4,20 @@
 //! So every possible pair has a direct link, and nothing is forwarded. A message for B from A is put to
 //! `fleet/ID/B/A`; only B subscribes to `fleet/ID/B/*`.
 
+mod settings;
+
 use super::Transport;
-use crate::config::{Fleet, TLS_CERTIFICATE, TLS_KEY};
+use crate::config::Fleet;
 use crate::error::{Error, Result};
 use crate::member::Member;
 use crate::message::{HEADER, MAX_PAYLOAD};
 use crate::seal::SIGNATURE;
-use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
-use std::path::Path;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use zenoh::liveliness::LivelinessToken;
 use zenoh::pubsub::{Publisher, Subscriber};
 use zenoh::qos::CongestionControl;
@@ -32,8 +32,9 @@ const WAITING: usize = 256;
 pub struct Zenoh {
     mail: Receiver<(Member, Vec<u8>)>,
     letterbox: Arc<Letterbox>,
-    /// Who is up, and whether it is known to listen to us.
+    /// Who came up, and whether it is still up.
     up: Arc<Mutex<BTreeMap<Member, bool>>>,
+    opened: Instant,
     publishers: BTreeMap<Member, Publisher<'static>>,
     prefix: String,
     me: Member,
@@ -43,6 +44,9 @@ pub struct Zenoh {
     _listen: Subscriber<()>,
     session: Session,
 }
+
+/// Word of who is up may come later than the first messages. So long, who was not heard of is waited for.
+const UNHEARD: Duration = Duration::from_secs(10);
 
 /// Where messages wait, so many of each sender.
 #[derive(Debug)]
@@ -93,7 +97,7 @@ impl Zenoh {
                 Zenoh::ENVIRONMENT.1
             )));
         }
-        let config = config(fleet, me, peers)?;
+        let config = settings::config(fleet, me, peers)?;
         let config = zenoh::Config::from_json5(&config.to_string()).map_err(broken("its settings"))?;
         let address = fleet.listens(me)?;
         let session = zenoh::open(config).wait().map_err(broken(&format!("cannot listen on {address}")))?;
@@ -125,6 +129,7 @@ impl Zenoh {
         let mut open = Zenoh {
             mail,
             letterbox,
+            opened: Instant::now(),
             up,
             publishers,
             prefix,
@@ -190,8 +195,8 @@ fn last_name(sample: &zenoh::sample::Sample) -> Option<Member> {
 fn notice(up: &Mutex<BTreeMap<Member, bool>>, sample: &zenoh::sample::Sample) {
     let (Some(member), Ok(mut up)) = (last_name(sample), up.lock()) else { return };
     match sample.kind() {
-        SampleKind::Put => up.insert(member, false),
-        SampleKind::Delete => up.remove(&member),
+        SampleKind::Put => up.insert(member, true),
+        SampleKind::Delete => up.insert(member, false),
     };
 }
 
@@ -211,133 +216,21 @@ impl Transport for Zenoh {
         }
     }
 
+    fn settled(&self) -> bool {
+        // What is sent to somebody whose subscription is not known here yet is lost.
+        let listens =
+            |p: &Publisher<'static>| p.matching_status().wait().is_ok_and(|status| status.matching());
+        self.publishers.values().all(listens)
+    }
+
     fn lost(&mut self) -> u64 {
         self.letterbox.lost.swap(0, Ordering::Relaxed)
     }
 
     fn alive(&self, member: Member) -> bool {
-        let Ok(mut up) = self.up.lock() else { return false };
-        let (Some(listens), Some(publisher)) = (up.get_mut(&member), self.publishers.get(&member)) else {
-            return false;
-        };
-        // What is sent before its subscription is known here is lost, although it is up.
-        if !*listens {
-            *listens = publisher.matching_status().wait().is_ok_and(|status| status.matching());
+        match self.up.lock().ok().and_then(|up| up.get(&member).copied()) {
+            Some(up) => up,
+            None => self.opened.elapsed() < UNHEARD,
         }
-        *listens
     }
-}
-
-/// zenoh's settings. Its defaults of 10 s would keep a member that comes back waiting.
-fn config(fleet: &Fleet, me: Member, peers: &[Member]) -> Result<Value> {
-    let protocol = if fleet.config.tls { "tls" } else { "tcp" };
-    let endpoint = |member| Ok(format!("{protocol}/{}", fleet.address(member)?));
-    // The world is the first of all.
-    let order = |member: Member| member.index().map_or(0, |i| i + 1);
-    let before: Result<Vec<String>> =
-        peers.iter().filter(|&&p| order(p) < order(me)).map(|&p| endpoint(p)).collect();
-    let mut config = json!({
-        "mode": "peer",
-        "listen": { "endpoints": [format!("{protocol}/{}", fleet.listens(me)?)], "exit_on_failure": true },
-        "connect": {
-            "endpoints": before?,
-            "timeout_ms": -1,
-            "exit_on_failure": false,
-            "retry": { "period_init_ms": 100, "period_max_ms": 500, "period_increase_factor": 2 },
-        },
-        "open": { "return_conditions": { "connect_scouted": false, "declares": false } },
-        "scouting": { "multicast": { "enabled": false }, "gossip": { "enabled": false } },
-        "adminspace": { "enabled": false },
-        "transport": {
-            "unicast": {
-                "open_timeout": 1000,
-                "accept_timeout": 1000,
-                "max_sessions": (4 * peers.len()).max(16),
-            },
-            "link": {
-                "protocols": [protocol],
-                "tx": {
-                    "lease": 1000,
-                    "keep_alive": 4,
-                    // A message that finds no room is lost, but not after the usual 1 ms: a busy machine needs longer.
-                    "queue": {
-                        "size": { "data": 16 },
-                        "congestion_control": { "drop": { "wait_before_drop": 100_000 } },
-                    },
-                },
-                "rx": { "max_message_size": 2 * (HEADER + MAX_PAYLOAD + SIGNATURE) },
-            },
-            "shared_memory": { "enabled": false },
-        },
-    });
-    if fleet.config.tls {
-        let file = |path: &Path| match path.canonicalize() {
-            Ok(path) => Ok(path.display().to_string()),
-            Err(why) => Err(Error::file(path, why)),
-        };
-        let key = file(&fleet.secret(me, TLS_KEY))?;
-        let certificate = file(&fleet.secret(me, TLS_CERTIFICATE))?;
-        config["transport"]["link"]["tls"] = json!({
-            "root_ca_certificate": file(&fleet.authority())?,
-            "listen_private_key": key,
-            "listen_certificate": certificate,
-            "connect_private_key": key,
-            "connect_certificate": certificate,
-            "enable_mtls": true,
-            "verify_name_on_connect": true,
-            "close_link_on_expiration": true,
-        });
-        config["access_control"] = access(fleet, me, peers);
-    }
-    Ok(config)
-}
-
-/// Everything is denied, except: a peer, known by its certificate, puts messages for me under its own name, listens to its
-/// own mail and says that it is up; and I do the same at its end.
-fn access(fleet: &Fleet, me: Member, peers: &[Member]) -> Value {
-    let prefix = prefix(fleet);
-    let (mut rules, mut subjects, mut policies) = (vec![], vec![], vec![]);
-    for peer in peers {
-        let name = peer.to_string();
-        let rule = |id: &str, flow: &str, keys: Vec<String>, messages: &[&str]| {
-            json!({
-                "id": format!("{name} {id}"),
-                "permission": "allow",
-                "flows": [flow],
-                "messages": messages,
-                "key_exprs": keys,
-            })
-        };
-        let own = [
-            rule("puts", "ingress", vec![format!("{prefix}/{me}/{peer}")], &["put"]),
-            rule("listens", "ingress", vec![format!("{prefix}/{peer}/*")], &["declare_subscriber"]),
-            rule("is up", "ingress", vec![format!("{prefix}/alive/{peer}")], &["liveliness_token"]),
-            rule(
-                "watches",
-                "ingress",
-                vec![format!("{prefix}/alive/*")],
-                &["declare_liveliness_subscriber", "liveliness_query"],
-            ),
-            rule("gets", "egress", vec![format!("{prefix}/{peer}/{me}")], &["put"]),
-            rule("hears", "egress", vec![format!("{prefix}/{me}/*")], &["declare_subscriber"]),
-            rule("sees me", "egress", vec![format!("{prefix}/alive/{me}")], &["liveliness_token"]),
-            rule(
-                "is watched",
-                "egress",
-                vec![format!("{prefix}/alive/*")],
-                &["declare_liveliness_subscriber", "liveliness_query"],
-            ),
-        ];
-        let ids: Vec<Value> = own.iter().map(|rule| rule["id"].clone()).collect();
-        rules.extend(own);
-        subjects.push(json!({ "id": name, "cert_common_names": [name] }));
-        policies.push(json!({ "rules": ids, "subjects": [name] }));
-    }
-    json!({
-        "enabled": true,
-        "default_permission": "deny",
-        "rules": rules,
-        "subjects": subjects,
-        "policies": policies,
-    })
 }
