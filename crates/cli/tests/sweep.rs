@@ -110,6 +110,11 @@ fn killing_a_sweep_changes_nothing() {
     let again = json(&["sweep", text(&file), "--out", text(&other)]);
     assert_eq!((again["kept"].as_u64(), again["finished"].as_u64()), (Some(6), Some(0)));
 
+    // A sweep that was killed before it kept what was finished does so the next time.
+    fs::remove_file(broken.join("results/six.jsonl")).unwrap();
+    json(&["sweep", text(&file), "--out", text(&out)]);
+    assert_eq!(kept(&whole), kept(&broken));
+
     // Another file for the same folder is refused.
     let file = sweep_file(&broken, &SIX.replace("1200", "800"));
     refuses(&["sweep", text(&file), "--out", text(&out)], "other settings");

@@ -256,12 +256,17 @@ impl Folder {
             if before.is_some_and(|state| *state == State::Finished || !self.finished(planned).exists()) {
                 continue;
             }
-            let record = match fs::read_to_string(self.failed(planned)) {
-                Ok(why) => Record::of_run(&self.unfinished(planned), &planned.name, Some(why.trim().into()))?,
-                Err(_) if self.finished(planned).exists() => {
-                    Record::of_run(&self.finished(planned), &planned.name, None)?
+            let (finished, unfinished) = (self.finished(planned), self.unfinished(planned));
+            let record = if finished.exists() {
+                Record::of_run(&finished, &planned.name, None)?
+            } else {
+                match fs::read_to_string(self.failed(planned)) {
+                    // One that failed before it began has nothing to keep.
+                    Ok(why) if unfinished.join("config.toml").exists() => {
+                        Record::of_run(&unfinished, &planned.name, Some(why.trim().into()))?
+                    }
+                    _ => continue,
                 }
-                Err(_) => continue,
             };
             let line = serde_json::to_string(&record).map_err(|e| Error::Bad(e.to_string()))?;
             file.write_all(format!("{line}\n").as_bytes()).map_err(failed)?;

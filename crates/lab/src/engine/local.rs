@@ -58,6 +58,8 @@ pub fn make_all(
     stop: &dyn Fn() -> bool,
     listen: &mut dyn FnMut(Note),
 ) -> Result<()> {
+    // A sweep that was killed may not have come to keep what was finished.
+    folder.keep(0..folder.sweep.runs.len())?;
     let floor = Floor {
         folder,
         queue: Mutex::new(indices.iter().copied().collect()),
