@@ -232,7 +232,7 @@ fn named(configs: Vec<TrainConfig>) -> Result<Vec<Planned>> {
         }
         for key in &varying {
             if let Some(value) = chosen.get(*key).filter(|value| preset.get(*key) != Some(value)) {
-                name += &format!("-{key}{}", value.to_string().replace('"', ""));
+                name += &format!("-{key}-{}", value.to_string().replace('"', ""));
             }
         }
         name += &format!("-{}", config.seed);
@@ -276,7 +276,7 @@ mod tests {
     #[test]
     fn other_settings_that_differ_stand_in_the_name() {
         let sweep = parse("name = 'a'\n[[grid]]\nlambda = [0.9, 1.0]\nworld = {name = 'traffic'}").unwrap();
-        assert_eq!(sweep.runs[0].name, "traffic-2x2-equivariant-0.0001-lambda0.9-0");
+        assert_eq!(sweep.runs[0].name, "traffic-2x2-equivariant-0.0001-lambda-0.9-0");
     }
 
     #[test]

@@ -21,8 +21,21 @@ pub struct Row {
     pub estimate: f64,
     /// The upper end of the interval.
     pub high: f64,
-    /// Whether it goes on beyond its upper end, nobody knows how far: an arrow says so.
-    pub beyond: bool,
+    /// What of it the axis does not show.
+    pub beyond: Beyond,
+}
+
+/// What of a row lies beyond the axis; an arrow says so.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Beyond {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// Its interval goes on beyond its upper end, nobody knows how far.
+    Upwards,
+    /// All of it, if the axis does not need to be so long for the others: they could not be told apart. Its number stands at
+    /// the edge.
+    All,
 }
 
 /// Estimates with intervals over one axis, one below the other.
@@ -74,7 +87,8 @@ impl Intervals {
 
     fn draw(&self, alone: bool) -> String {
         let total = self.width;
-        let ends = self.rows.iter().flat_map(|r| [r.low, r.estimate, r.high]);
+        let near = self.rows.iter().filter(|r| r.beyond != Beyond::All);
+        let ends = near.flat_map(|r| [r.low, r.estimate, r.high]);
         let others = self.lines.iter().map(|l| l.value).chain(self.cover.iter().copied());
         let axis = Axis::over(ends.chain(others), self.scale, 5, false);
         let lines = || self.lines.iter().filter(|l| drawable(l.value, self.scale));
@@ -95,7 +109,12 @@ impl Intervals {
             let y = plot.top + ROW * (i as f64 + 0.5);
             let name = fit(&row.name, LABEL, left - EDGE - 8.0);
             body += &text([left - 8.0, y + 4.0], Anchor::End, LABEL, "fig-label", &name);
-            body += &coloured(row.colour, &self.row(row, y, at));
+            let drawn = if row.beyond == Beyond::All && !(0.0..=1.0).contains(&axis.place(row.estimate)) {
+                self.off(row, &plot, y, row.estimate < axis.low)
+            } else {
+                self.row(row, y, at)
+            };
+            body += &coloured(row.colour, &drawn);
         }
         let mut bottom = plot.top + plot.height + 17.0 + EDGE;
         if !self.x_label.is_empty() {
@@ -113,13 +132,8 @@ impl Intervals {
             let thick = "stroke-width=\"5\" stroke-opacity=\"0.45\" stroke-linecap=\"round\"";
             markup += &line([low, y], [high, y], "fig-interval", thick);
         }
-        if row.beyond && drawable(row.high, self.scale) {
-            let x = at(row.high);
-            let [left, tip, above, below] = [x - 2.0, x + 9.0, y - 7.0, y + 7.0].map(Px);
-            markup += &format!(
-                "<path class=\"fig-beyond\" d=\"M{left} {above}L{tip} {}L{left} {below}Z\" fill=\"currentColor\"/>",
-                Px(y)
-            );
+        if row.beyond == Beyond::Upwards && drawable(row.high, self.scale) {
+            markup += &arrow(at(row.high) - 2.0, y, 11.0);
         }
         if drawable(row.estimate, self.scale) {
             let (x, y) = (Px(at(row.estimate)), Px(y));
@@ -128,4 +142,26 @@ impl Intervals {
         }
         markup
     }
+
+    /// A row that lies beyond the edge of the plot: an arrow there, and its number.
+    fn off(&self, row: &Row, plot: &Plot, y: f64, left: bool) -> String {
+        if !drawable(row.estimate, self.scale) {
+            return String::new();
+        }
+        let number = format!("{:.2}", row.estimate);
+        let (x, length, anchor, aside) = if left {
+            (plot.left + 13.0, -11.0, Anchor::Start, 7.0)
+        } else {
+            (plot.left + plot.width - 13.0, 11.0, Anchor::End, -7.0)
+        };
+        arrow(x, y, length) + &text([x + aside, y + 4.0], anchor, TICK, "fig-label", &number)
+    }
+}
+
+/// An arrow head from `x`, to the left if its length is negative.
+fn arrow(x: f64, y: f64, length: f64) -> String {
+    let [begin, tip, above, middle, below] = [x, x + length, y - 7.0, y, y + 7.0].map(Px);
+    format!(
+        "<path class=\"fig-beyond\" d=\"M{begin} {above}L{tip} {middle}L{begin} {below}Z\" fill=\"currentColor\"/>"
+    )
 }

@@ -20,7 +20,7 @@ mod tests;
 pub use axis::Scale;
 pub use chart::{Chart, Reference};
 pub use colour::{Colour, dark_rules};
-pub use intervals::{Intervals, Row};
+pub use intervals::{Beyond, Intervals, Row};
 pub use learning::{Measure, learning_curves};
 pub use markup::escape;
 pub use series::{Point, Series};

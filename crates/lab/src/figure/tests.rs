@@ -67,7 +67,7 @@ fn intervals_have_a_row_each() {
         low,
         estimate,
         high,
-        beyond: high > 0.6,
+        beyond: if high > 0.6 { Beyond::Upwards } else { Beyond::Nothing },
     };
     let intervals = Intervals {
         rows: vec![row("equivariant (14)", 0.2, 0.5, 0.7), row("b", f64::NAN, f64::NAN, f64::NAN)],
@@ -82,6 +82,31 @@ fn intervals_have_a_row_each() {
     assert_eq!(count(&svg, "fig-point"), 1);
     assert_eq!(count(&svg, "fig-beyond"), 1);
     well_formed(&Intervals::default().inline());
+}
+
+#[test]
+fn a_row_far_off_does_not_stretch_the_axis() {
+    let row = |estimate, beyond| Row {
+        name: "a".into(),
+        colour: Colour::new(0),
+        low: estimate - 0.1,
+        estimate,
+        high: estimate + 0.1,
+        beyond,
+    };
+    let draw = |far: f64| {
+        let rows = vec![row(2.0, Beyond::Nothing), row(2.5, Beyond::Nothing), row(far, Beyond::All)];
+        Intervals { rows, ..Intervals::default() }.svg()
+    };
+    for far in [-30.0, 30.0] {
+        let svg = draw(far);
+        well_formed(&svg);
+        assert_eq!((count(&svg, "fig-point"), count(&svg, "fig-beyond")), (2, 1));
+        assert!(svg.contains(&format!(">{far:.2}</text>")) && svg.contains(">2.4</text>"), "{svg}");
+    }
+    // Where the axis goes anyway it is a row like the others.
+    let near = draw(2.2);
+    assert_eq!((count(&near, "fig-point"), count(&near, "fig-beyond")), (3, 0));
 }
 
 #[test]

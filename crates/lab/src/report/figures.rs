@@ -6,7 +6,9 @@ use super::setting::SettingReport;
 use super::study::Study;
 use super::tables::thousands;
 use super::together::Together;
-use crate::figure::{Chart, Intervals, Measure, Point, Reference, Row, Scale, Series, learning_curves};
+use crate::figure::{
+    Beyond, Chart, Intervals, Measure, Point, Reference, Row, Scale, Series, learning_curves,
+};
 use crate::statistics::{Interval, profile};
 
 /// Places along a performance profile.
@@ -101,18 +103,31 @@ impl SettingReport {
     }
 
     fn means(&self, after: &After) -> Figure {
+        // Teams that broke down would stretch the axis until nobody could tell the others apart.
+        let sign = self.measure.sign();
+        let broken = |t: &TeamScore| {
+            let best = (t.iqm.low * sign).max(t.iqm.high * sign);
+            self.references.random.is_some_and(|random| best <= random * sign)
+        };
+        let all_broken = after.teams.iter().all(broken);
+        let any_broken = after.teams.iter().any(broken) && !all_broken;
         let row = |t: &TeamScore| Row {
             name: format!("{} ({})", t.method, t.scores.len()),
             colour: self.colour(&t.method),
             low: t.iqm.low,
             estimate: t.iqm.estimate,
             high: t.iqm.high,
-            beyond: false,
+            beyond: if broken(t) && !all_broken { Beyond::All } else { Beyond::Nothing },
         };
         let steps = thousands(after.steps as f64);
+        let off = if any_broken {
+            " An arrow and a number: a team no better than one that acts at random, off the axis."
+        } else {
+            ""
+        };
         let caption = format!(
             "After {steps} steps: the interquartile mean of the runs' scores with its 95% bootstrap interval; in brackets \
-             the number of runs."
+             the number of runs.{off}"
         );
         let intervals = Intervals {
             title: format!("After {steps} steps"),
@@ -156,7 +171,7 @@ impl SettingReport {
                 low: t.median.low.min(budget),
                 estimate: t.median.estimate,
                 high: t.median.high.min(budget),
-                beyond: t.median.high > budget,
+                beyond: if t.median.high > budget { Beyond::Upwards } else { Beyond::Nothing },
             }
         };
         let goal = match self.measure {
@@ -282,7 +297,7 @@ fn improvement(title: String, rows: Vec<Row>) -> Intervals {
 }
 
 fn row(name: String, colour: crate::figure::Colour, i: Interval) -> Row {
-    Row { name, colour, low: i.low, estimate: i.estimate, high: i.high, beyond: false }
+    Row { name, colour, low: i.low, estimate: i.estimate, high: i.high, beyond: Beyond::Nothing }
 }
 
 fn point(x: f64, i: Interval) -> Point {
