@@ -284,6 +284,24 @@ fn damaged_checkpoints_fall_back_to_older_ones() {
         same(whole(), other);
     }
 
+    // What it has learned so far can be played and checked, also from the older checkpoint when the latest is damaged.
+    let output = equimarl(&["play", "--model", text(&run), "--episodes", "2", "--json"]);
+    assert_eq!(output.status.code(), Some(0));
+    let note = String::from_utf8(output.stderr).unwrap();
+    assert!(note.contains(&format!("is not finished: this is its team after {latest} of ")), "{note}");
+    assert_eq!(serde_json::from_slice::<Value>(&output.stdout).unwrap()["episodes"], 2);
+    finish(&["check", "network", "--model", text(&checkpoint(&run, older)), "--states", "3"]);
+    let broken = run.with_file_name("broken");
+    copy(&run, &broken);
+    fs::write(checkpoint(&broken, latest), b"nonsense").unwrap();
+    let output = equimarl(&["play", "--model", text(&broken), "--episodes", "2"]);
+    let note = String::from_utf8(output.stderr).unwrap();
+    assert!(note.contains(&format!("after {older} of ")), "{note}");
+    fs::write(checkpoint(&broken, older), b"nonsense").unwrap();
+    refuses(&["play", "--model", text(&broken)], "cannot use");
+    // A fleet takes finished teams: each member opens the file.
+    refuses(&["fleet", "run", "--model", text(&run)], "is the run finished?");
+
     // Settings that were changed by hand belong to no checkpoint.
     let changed = run.with_file_name("changed");
     copy(&run, &changed);

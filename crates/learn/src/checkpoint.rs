@@ -5,6 +5,8 @@ use crate::config::TrainConfig;
 use crate::episodes::Episodes;
 use crate::error::{Error, Result};
 use crate::ppo::Trainer;
+use burn::tensor::Device;
+use equimarl_nn::Network;
 use equimarl_nn::model::{Entries, Entry, pack, read_file, unpack, write_file};
 use equimarl_worlds::{Stream, StreamState, Symmetric};
 use serde::{Deserialize, Serialize};
@@ -67,21 +69,14 @@ impl<W: Symmetric> Trainer<W> {
     /// # Errors
     /// If it is damaged, or of another run. The learner is then not to be used.
     pub fn restore(&mut self, bytes: &[u8]) -> Result<Value> {
-        let (metadata, entries) = unpack(bytes)?;
-        if metadata.get("checkpoint").and_then(Value::as_u64) != Some(FORMAT) {
-            return Err(Error::BadRun("this is not a checkpoint of this version".into()));
-        }
-        if metadata.get("config").and_then(Value::as_str) != Some(&self.config.to_toml()) {
+        let (config, entries) = open(bytes)?;
+        if config != self.config.to_toml() {
             return Err(Error::BadRun("the checkpoint was made with other settings".into()));
         }
-        let missing = |name: &str| Error::BadRun(format!("the checkpoint has no valid `{name}`"));
         let mut tensors: [Vec<Vec<f32>>; 3] = Default::default();
         for (name, values) in self.network.parameters() {
             for (kind, list) in ["weight", "first", "second"].iter().zip(&mut tensors) {
-                let full = format!("{kind}:{name}");
-                let found = entries.get(&full).and_then(Entry::as_numbers);
-                let fits = |v: &Vec<f32>| v.len() == values.len() && v.iter().all(|x| x.is_finite());
-                list.push(found.filter(fits).ok_or_else(|| missing(&full))?);
+                list.push(numbers(&entries, &format!("{kind}:{name}"), values.len())?);
             }
         }
         let state = entries.get("state").and_then(Entry::as_bytes).ok_or_else(|| missing("state"))?;
@@ -103,6 +98,71 @@ impl<W: Symmetric> Trainer<W> {
         self.steps = state.steps;
         self.iterations = state.iterations;
         Ok(state.notes)
+    }
+}
+
+/// The settings and the entries of a checkpoint.
+fn open(bytes: &[u8]) -> Result<(String, Entries<'_>)> {
+    let (metadata, entries) = unpack(bytes)?;
+    match (metadata.get("checkpoint").and_then(Value::as_u64), metadata.get("config")) {
+        (Some(FORMAT), Some(Value::String(config))) => Ok((config.clone(), entries)),
+        _ => Err(Error::BadRun("this is not a checkpoint of this version".into())),
+    }
+}
+
+fn missing(name: &str) -> Error {
+    Error::BadRun(format!("the checkpoint has no valid `{name}`"))
+}
+
+fn numbers(entries: &Entries<'_>, name: &str, count: usize) -> Result<Vec<f32>> {
+    let found = entries.get(name).and_then(Entry::as_numbers);
+    let fits = |v: &Vec<f32>| v.len() == count && v.iter().all(|x| x.is_finite());
+    found.filter(fits).ok_or_else(|| missing(name))
+}
+
+/// A team as it was at a checkpoint.
+pub struct Snapshot {
+    /// Its network.
+    pub network: Network,
+    /// The settings of its run.
+    pub config: TrainConfig,
+    /// For how many environment steps it had learned.
+    pub steps: u64,
+}
+
+impl Snapshot {
+    /// Of a checkpoint's file. Nothing of the learner is needed.
+    ///
+    /// # Errors
+    /// If the file cannot be read, or is not a whole checkpoint.
+    pub fn load(file: &Path) -> Result<Snapshot> {
+        let bytes = read_file(file)?;
+        let (config, entries) = open(&bytes)?;
+        let config = parse_config(&config, file)?;
+        let mut network = Network::init(&config.network()?, &mut || 0.0, &Device::flex())?;
+        let weight =
+            |(name, values): (String, Vec<f32>)| numbers(&entries, &format!("weight:{name}"), values.len());
+        let weights: Vec<Vec<f32>> = network.parameters().into_iter().map(weight).collect::<Result<_>>()?;
+        network.set_parameters(weights)?;
+        let state = entries.get("state").and_then(Entry::as_bytes);
+        let state: Value = state.and_then(|s| serde_json::from_slice(s).ok()).unwrap_or_default();
+        let steps = state["steps"].as_u64().ok_or_else(|| missing("state"))?;
+        Ok(Snapshot { network, config, steps })
+    }
+
+    /// Of a run's latest checkpoint that is whole; nothing if there is no checkpoint.
+    ///
+    /// # Errors
+    /// If all of them are damaged.
+    pub fn latest(run: &Path) -> Result<Option<Snapshot>> {
+        let mut found = Ok(None);
+        for (_, path) in list(&run.join("checkpoint"))? {
+            found = Snapshot::load(&path).map(Some);
+            if found.is_ok() {
+                break;
+            }
+        }
+        found
     }
 }
 
@@ -192,7 +252,11 @@ pub fn read_config(run: &Path) -> Result<TrainConfig> {
     let path = run.join("config.toml");
     let text =
         fs::read_to_string(&path).map_err(|why| Error::File { path: path.display().to_string(), why })?;
-    toml::from_str::<TrainConfig>(&text)
-        .map_err(|e| Error::BadConfig(format!("{}: {}", path.display(), e.message())))
+    parse_config(&text, &path)
+}
+
+fn parse_config(text: &str, from: &Path) -> Result<TrainConfig> {
+    toml::from_str::<TrainConfig>(text)
+        .map_err(|e| Error::BadConfig(format!("{}: {}", from.display(), e.message())))
         .and_then(|config| config.check().map(|()| config))
 }

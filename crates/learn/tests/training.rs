@@ -1,6 +1,7 @@
 //! Training is a function of its config: same bits whatever the threads, whatever stops it in between; and it learns.
 
 use burn::tensor::Device;
+use equimarl_learn::checkpoint::Snapshot;
 use equimarl_learn::run::{self, Ended};
 use equimarl_learn::{AnyWorld, AugmentRatio, Method, TrainConfig, Trainer, WorldConfig, checkpoint};
 use equimarl_nn::Network;
@@ -85,6 +86,33 @@ fn stopping_and_continuing_changes_nothing() {
         assert!(stops >= 2, "{stops}");
         assert_eq!(result(&whole.0), result(&parts.0), "{method}");
         assert!(checkpoint::list(&parts.0.join("checkpoint")).unwrap().len() <= 2);
+    }
+}
+
+#[test]
+fn a_run_in_progress_shows_the_team_so_far() {
+    for method in [Method::Equivariant, Method::CentralPlain] {
+        let config = tiny(WorldConfig::wildlife(), method, 7, 800);
+        let folder = Folder::new(&format!("so-far-{method}"));
+        run::create(&folder.0, &config).unwrap();
+        assert!(Snapshot::latest(&folder.0).unwrap().is_none());
+        let Ended::Stopped { steps } = go_for(&folder.0, 3) else { panic!("it should have stopped") };
+        let found = Snapshot::latest(&folder.0).unwrap().unwrap();
+        assert_eq!((found.steps, &found.config), (steps, &config));
+        let AnyWorld::Wildlife(world) = config.world.build(&config.group().unwrap()).unwrap() else {
+            panic!()
+        };
+        let checkpoints = folder.0.join("checkpoint");
+        let fresh = || Trainer::new(&config, &world, |_| 0.0);
+        let (trainer, _) = checkpoint::restore_latest(&checkpoints, fresh, |e| panic!("{e}")).unwrap();
+        assert_eq!(found.network.parameters(), trainer.network().parameters());
+        assert_ne!(found.network.parameters(), fresh().unwrap().network().parameters());
+
+        // Damaged ones are refused, not shown.
+        let (_, file) = checkpoint::list(&checkpoints).unwrap().swap_remove(0);
+        let bytes = fs::read(&file).unwrap();
+        fs::write(&file, &bytes[..bytes.len() - 1]).unwrap();
+        assert!(Snapshot::load(&file).is_err());
     }
 }
 

@@ -78,7 +78,7 @@ function update({ element, cells, bar, tick, play }, run) {
   say(cells.waiting, known && run.waiting !== null ? number(run.waiting, 2) : "");
   tick.checked = known && !left.has(run.id);
   tick.disabled = !known;
-  play.hidden = !run.playable || run.state !== "finished";
+  play.hidden = !run.playable || !known;
 }
 
 /** Whether somebody is looking. */

@@ -4,7 +4,8 @@ use crate::error::{Answer, Error, Refusal, Result};
 use crate::runs::{Row, Runs};
 use burn::tensor::Device;
 use equimarl_group::Group;
-use equimarl_learn::{TrainConfig, WorldConfig, checkpoint};
+use equimarl_learn::WorldConfig;
+use equimarl_learn::checkpoint::{self, Snapshot};
 use equimarl_nn::{Kind, Network, NetworkConfig, Policy, Setting};
 use equimarl_worlds::{Purpose, Stream};
 use serde_json::{Value, json};
@@ -58,8 +59,10 @@ impl Models {
                 list.push(entry("file", &name, &model.world.label(), kind(&model), false));
             }
         }
-        for row in rows.iter().filter(|r| r.playable && r.state == "finished") {
-            list.push(entry(&format!("run:{}", row.id), &row.id, &row.world, &row.method, false));
+        for row in rows.iter().filter(|r| r.playable && r.state != "unreadable") {
+            let so_far = if row.state == "finished" { "" } else { " (so far)" };
+            let name = format!("{}{so_far}", row.id);
+            list.push(entry(&format!("run:{}", row.id), &name, &row.world, &row.method, false));
         }
         for (id, world, kind) in FRESH {
             let size = WorldConfig::named(world).map(|w| w.label()).unwrap_or_default();
@@ -117,14 +120,19 @@ fn kind(model: &Model) -> &'static str {
     model.policy.config().kind.name()
 }
 
-/// A model file; a run beside it says what its world is like.
+/// A model file or a checkpoint; a run beside it says what its world is like.
 fn of_file(file: &Path, run: Option<&Path>) -> Result<(Model, NetworkConfig)> {
-    let (network, _) = Network::load(file, &Device::flex())
-        .map_err(|e| Error::Nothing(format!("cannot use {}: {e}", file.display())))?;
+    let beside = || Some(checkpoint::read_config(run?).ok()?.world);
+    let (network, world) = match Network::load(file, &Device::flex()) {
+        Ok((network, _)) => (network, beside()),
+        Err(error) => match Snapshot::load(file) {
+            Ok(snapshot) => (snapshot.network, Some(snapshot.config.world)),
+            Err(_) => return Err(Error::Nothing(format!("cannot use {}: {error}", file.display()))),
+        },
+    };
     let config = network.config().clone();
-    let beside: Option<TrainConfig> = run.and_then(|run| checkpoint::read_config(run).ok());
-    let world = match beside {
-        Some(train) => train.world,
+    let world = match world {
+        Some(world) => world,
         None => world_of(&config.setting).ok_or_else(|| {
             Error::Nothing(format!(
                 "{} was made for the world `{}`, which this page cannot show",

@@ -4,6 +4,7 @@
 //! can name a file of its own.
 
 use equimarl_lab::{Record, State};
+use equimarl_learn::checkpoint;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fs;
@@ -42,7 +43,7 @@ pub(crate) struct Row {
     #[serde(rename = "return")]
     pub mean_return: Option<f64>,
     pub waiting: Option<f64>,
-    /// Whether it has a model to play.
+    /// Whether it has a team to play: its model, or that of a checkpoint.
     pub playable: bool,
 }
 
@@ -98,14 +99,14 @@ impl Runs {
         self.known().get(id).map(|known| known.record.clone())
     }
 
-    /// The model file of a run of the last look.
+    /// The model file of a run of the last look, or its latest checkpoint.
     pub fn model(&self, id: &str) -> Option<PathBuf> {
         let root = self.root.as_ref()?;
         if !self.known().contains_key(id) {
             return None;
         }
         let below = id.strip_prefix(&name_of_root(root)).unwrap_or(id);
-        Some(root.join(below.trim_start_matches('/')).join("model.safetensors"))
+        playable(&root.join(below.trim_start_matches('/')))
     }
 
     fn known(&self) -> MutexGuard<'_, BTreeMap<String, Known>> {
@@ -144,6 +145,18 @@ fn find(folder: &Path, id: &str, depth: usize, left: &mut usize, found: &mut Vec
     }
 }
 
+/// What a team can be read from: the model of a finished run, the latest checkpoint of another.
+fn playable(run: &Path) -> Option<PathBuf> {
+    let model = run.join("model.safetensors");
+    if stamp(&model).is_some() {
+        return Some(model);
+    }
+    let folder = run.join("checkpoint");
+    let own = fs::symlink_metadata(&folder).is_ok_and(|about| about.is_dir());
+    let all = if own { checkpoint::list(&folder).unwrap_or_default() } else { vec![] };
+    all.into_iter().map(|(_, path)| path).find(|path| stamp(path).is_some())
+}
+
 fn stamp(path: &Path) -> Stamp {
     let about = fs::symlink_metadata(path).ok().filter(fs::Metadata::is_file)?;
     Some((about.len(), about.modified().unwrap_or(SystemTime::UNIX_EPOCH)))
@@ -157,7 +170,7 @@ fn read(path: &Path, id: &str, metrics: Stamp) -> std::result::Result<Record, St
 }
 
 fn row(id: &str, known: &Known, path: &Path, locks: &[u64]) -> Row {
-    let playable = known.stamps[3].is_some();
+    let playable = playable(path).is_some();
     let record = match &*known.record {
         Ok(record) => record,
         Err(why) => {

@@ -2,8 +2,10 @@
 
 mod common;
 
-use common::{copy, folder, runs, serve};
+use common::{config, copy, folder, runs, serve};
+use equimarl_learn::{Method, run};
 use serde_json::{Value, json};
+use std::cell::Cell;
 use std::fs;
 
 fn state<'a>(list: &'a Value, id: &str) -> &'a str {
@@ -47,6 +49,39 @@ fn a_run_or_a_model_alone_can_be_shown() {
     let page = serve(Some(&run.join("model.safetensors")));
     assert_eq!(page.list()["models"][0]["id"], "file");
     assert_eq!(page.episode(json!({ "model": "file" }))["state"]["grid"], 7);
+}
+
+#[test]
+fn a_run_in_progress_can_be_played_so_far() {
+    let folder = folder("view-so-far");
+    let run = folder.join("live");
+    run::create(&run, &config(Method::Equivariant)).unwrap();
+    let page = serve(Some(&folder));
+    assert_eq!(page.list()["runs"][0]["playable"], false);
+    let train = |iterations: u32| {
+        let done = Cell::new(0);
+        let more = &mut |event: run::Event<'_>| {
+            done.set(done.get() + u32::from(matches!(event, run::Event::Iteration { .. })));
+        };
+        run::train(&run, &json!({}), &|| done.get() >= iterations, more).unwrap();
+    };
+    let probabilities = || {
+        let answer = page.episode(json!({ "model": "run:live", "seed": 3, "element": "r" }));
+        assert!(answer["twin"]["difference"].as_f64().unwrap() < 1e-5, "{answer}");
+        answer["here"].clone()
+    };
+    train(3);
+    let list = page.list();
+    assert_eq!(list["runs"][0]["playable"], true);
+    assert_eq!(list["models"][0]["name"], "live (so far)");
+    let before = probabilities();
+    // It learns on, and the page shows the newer team.
+    train(3);
+    page.list();
+    assert_ne!(before, probabilities());
+    train(u32::MAX);
+    assert_eq!(page.list()["models"][0]["name"], "live");
+    probabilities();
 }
 
 #[test]

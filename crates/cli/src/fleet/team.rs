@@ -27,12 +27,14 @@ pub struct Team {
 impl Team {
     /// The team of a run directory or model file, in a world of the asked size.
     pub fn load(model: &Path, size: &WorldArgs) -> Result<Team> {
-        let (network, name, size) = network::load(model, size)?;
+        // Every member opens the file itself, so it must be one.
+        let file = model_file(model)?;
+        let (network, name, size) = network::load(&file, size)?;
         let config = WorldConfig::named(match name {
             crate::world::WorldName::Wildlife => "wildlife",
             crate::world::WorldName::Traffic => "traffic",
         })?;
-        Team::new(network, model_file(model)?, crate::train::sized(config, &size)?)
+        Team::new(network, file, crate::train::sized(config, &size)?)
     }
 
     /// The team of a model file, in a world that a fleet file describes.
