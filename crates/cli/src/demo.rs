@@ -1,15 +1,18 @@
 //! `equimarl demo`: two teams learn side by side, one that knows that a turned world is the same world and one that does
 //! not.
 
+use crate::number::whole;
 use crate::output::print;
 use crate::train::sparkline;
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use clap::Args as ClapArgs;
 use equimarl_lab::Record;
 use equimarl_lab::figure::{Chart, Measure, Reference, learning_curves};
+use equimarl_learn::{RECENT, TrainConfig, WorldConfig, checkpoint};
 use equimarl_nn::model::write_file;
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use serde_json::Value;
+use std::fs;
 use std::io::{BufRead, BufReader, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, Stdio};
@@ -19,16 +22,17 @@ use std::time::{Duration, Instant};
 const METHODS: [&str; 2] = ["equivariant", "plain"];
 /// What a team counts as having learned.
 const MARK: &str = "1.5";
+const FIGURE: &str = "curves.svg";
 const POINTS: usize = 30;
 const BETWEEN_LINES: Duration = Duration::from_secs(5);
 
 #[derive(ClapArgs)]
 pub struct Args {
     /// Environment steps of each team.
-    #[arg(long, value_name = "N", default_value_t = 60_000)]
+    #[arg(long, value_name = "N", default_value_t = 60_000, value_parser = whole::<u64>)]
     steps: u64,
     /// The seed of both teams.
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = 1, value_parser = whole::<u64>)]
     seed: u64,
     /// Where the two runs and the figure go; an earlier demo there is replaced.
     #[arg(long, value_name = "DIR", default_value = "runs/demo")]
@@ -53,13 +57,12 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     watch(children?, args)?;
     let read = |method: &&str| -> Result<Value> {
         let path = args.out.join(method).join("summary.json");
-        let text =
-            std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+        let text = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
         Ok(serde_json::from_str(&text)?)
     };
     let summaries: Result<Vec<Value>> = METHODS.iter().map(read).collect();
     let summaries = summaries?;
-    let figure = args.out.join("curves.svg");
+    let figure = args.out.join(FIGURE);
     let records: Result<Vec<Record>> =
         METHODS.iter().map(|m| Ok(Record::of_run(&args.out.join(m), m, None)?)).collect();
     let best = summaries[0]["evaluation"]["optimum"].as_f64();
@@ -74,14 +77,59 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Removes what an earlier demo left, and nothing else.
+/// Removes what an earlier demo left, and nothing else: if anything there is not a demo's, nothing is removed.
 fn clear(folder: &Path) -> Result<()> {
+    let mut earlier = vec![];
     for method in METHODS {
         let run = folder.join(method);
-        if run.join("config.toml").exists() {
-            std::fs::remove_dir_all(&run).with_context(|| format!("cannot replace {}", run.display()))?;
+        if holds_demo(&run, method)? {
+            earlier.push(run);
         }
     }
+    let figure = folder.join(FIGURE);
+    ensure!(
+        !earlier.is_empty() || !figure.exists(),
+        "{} is there already, without the runs of a demo; choose another folder with --out",
+        figure.display()
+    );
+    for run in earlier {
+        remove(&run).with_context(|| format!("cannot replace {}", run.display()))?;
+    }
+    Ok(())
+}
+
+/// Whether an earlier demo trained here. Refuses a folder that holds anything else.
+fn holds_demo(run: &Path, method: &str) -> Result<bool> {
+    let empty = fs::read_dir(run).is_ok_and(|mut files| files.next().is_none());
+    if empty || !run.try_exists().unwrap_or(true) {
+        return Ok(false);
+    }
+    let mut own = TrainConfig::preset("paper", WorldConfig::wildlife(), method.parse()?)?;
+    own.evaluate_every = 0;
+    let made = checkpoint::read_config(run)
+        .map(|found| found == TrainConfig { steps: found.steps, seed: found.seed, ..own })
+        .unwrap_or(false);
+    ensure!(
+        made,
+        "{} is not from an earlier demo, so it stays; choose another folder with --out",
+        run.display()
+    );
+    Ok(true)
+}
+
+/// Removes the files of a run. Others that somebody put there stay, and the settings go last: without them, nothing
+/// would tell that a demo was here.
+fn remove(run: &Path) -> std::io::Result<()> {
+    let gone = |done: std::io::Result<()>| match done {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+        done => done,
+    };
+    gone(fs::remove_dir_all(run.join("checkpoint")))?;
+    for file in ["metrics.jsonl", "model.safetensors", "summary.json", "config.toml"] {
+        gone(fs::remove_file(run.join(file)))?;
+    }
+    // It may not be empty.
+    let _ = fs::remove_dir(run);
     Ok(())
 }
 
@@ -117,8 +165,16 @@ fn watch(mut children: Vec<Child>, args: &Args) -> Result<()> {
                 let (Some(steps), Some(now)) = (line["steps"].as_u64(), line["return"].as_f64()) else {
                     continue;
                 };
-                history.push(now);
-                let text = format!("return {now:>6.3}  {}", sparkline(&history, POINTS));
+                let text = match line["episodes"].as_u64() {
+                    // The first to end are the short and lucky ones, and no measure of the team.
+                    Some(count) if count < RECENT as u64 => {
+                        format!("return {now:>6.3}  of the first {count} episodes")
+                    }
+                    _ => {
+                        history.push(now);
+                        format!("return {now:>6.3}  {}", sparkline(&history, POINTS))
+                    }
+                };
                 bar.set_position(steps);
                 bar.set_message(text.clone());
                 if !live && last.elapsed() >= BETWEEN_LINES {

@@ -1,9 +1,8 @@
 //! `equimarl export`: realised weights for other frameworks and small devices.
 
-use crate::network::model_file;
+use crate::network;
 use crate::output::{print, print_json};
 use anyhow::{Context, Result};
-use burn::tensor::Device;
 use clap::Args as ClapArgs;
 use equimarl_nn::{Batch, BatchBuilder, Network, Sharing, model::write_file};
 use equimarl_worlds::{Purpose, Stream};
@@ -14,10 +13,10 @@ use std::process::ExitCode;
 #[derive(ClapArgs)]
 #[command(after_help = "\
 Example, with an input and our answer to it, to compare another framework's with:
-  equimarl export --model model.safetensors --dense dense.safetensors --sample sample.json")]
+  equimarl export --model runs/a --dense dense.safetensors --sample sample.json")]
 pub struct Args {
-    /// The model file.
-    #[arg(long, value_name = "MODEL")]
+    /// A run directory or a model file. A run that is not finished gives its latest checkpoint.
+    #[arg(long, value_name = "RUN_OR_FILE")]
     model: PathBuf,
     /// Where the realised weights go.
     #[arg(long, value_name = "FILE")]
@@ -34,7 +33,7 @@ pub struct Args {
 }
 
 pub fn run(args: &Args) -> Result<ExitCode> {
-    let (network, metadata) = Network::load(model_file(&args.model)?, &Device::flex())?;
+    let (network, metadata, _) = network::read(&args.model)?;
     let dense = network.dense();
     dense.save(&args.dense, &metadata.extra)?;
     if let Some(path) = &args.sample {

@@ -1,6 +1,6 @@
 //! `equimarl inspect`: what is in a model file.
 
-use crate::network::model_file;
+use crate::network;
 use crate::output::{print, print_json, table};
 use anyhow::Result;
 use clap::Args as ClapArgs;
@@ -15,7 +15,8 @@ const LONGEST: usize = 40;
 
 #[derive(ClapArgs)]
 pub struct Args {
-    /// A run directory, a model file, or a dense export.
+    /// A run directory, a model file, or a dense export. A run that is not finished shows its latest checkpoint.
+    #[arg(value_name = "RUN_OR_FILE")]
     model: PathBuf,
     /// Print one JSON object.
     #[arg(long)]
@@ -23,7 +24,7 @@ pub struct Args {
 }
 
 pub fn run(args: &Args) -> Result<ExitCode> {
-    let found = Metadata::load(model_file(&args.model)?)?;
+    let found = network::describe(&args.model)?;
     let weights: usize = found.representations.iter().map(|l| l.shape.iter().product::<usize>()).sum();
     if args.json {
         print_json(&as_json(&found, weights))?;

@@ -7,6 +7,7 @@ mod export;
 mod fleet;
 mod inspect;
 mod network;
+mod number;
 mod output;
 mod play;
 mod provenance;

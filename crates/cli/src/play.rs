@@ -1,6 +1,7 @@
 //! `equimarl play`: whole episodes, summed up.
 
 use crate::network;
+use crate::number::whole;
 use crate::output::{print, print_json, table};
 use crate::show::ShowArgs;
 use crate::world::{AnyWorld, WorldArgs, WorldName};
@@ -29,17 +30,18 @@ pub struct Args {
     /// Who decides.
     #[arg(long, value_name = "NAME", required_unless_present = "model", conflicts_with = "model")]
     controller: Option<String>,
-    /// A trained team decides: a run directory or a model file. Distributed teams play at any size.
+    /// A trained team decides: a run directory or a model file. Distributed teams play with any number of drones or
+    /// junctions; drones stay on the grid they were trained on.
     #[arg(long, value_name = "RUN_OR_FILE")]
     model: Option<PathBuf>,
     /// The model takes its likeliest action instead of drawing one.
-    #[arg(long, requires = "model")]
+    #[arg(long)]
     greedy: bool,
     /// How many episodes.
-    #[arg(long, value_name = "N", default_value_t = 100, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", default_value_t = 100, allow_negative_numbers = true, value_parser = whole::<usize>)]
     episodes: usize,
     /// The seed of the episodes.
-    #[arg(long, default_value_t = 0, allow_negative_numbers = true)]
+    #[arg(long, default_value_t = 0, allow_negative_numbers = true, value_parser = whole::<u64>)]
     seed: u64,
     /// The fixed-cycle controller: steps of a phase [default: 4].
     #[arg(long, value_name = "P", allow_negative_numbers = true)]
@@ -55,6 +57,11 @@ pub struct Args {
 
 pub fn run(args: &Args) -> Result<ExitCode> {
     ensure!(args.episodes > 0, "there is nothing to report about 0 episodes: ask for at least 1");
+    // clap's `requires` does not see this: the model that is missing conflicts with the controller that is there.
+    ensure!(
+        !args.greedy || args.model.is_some(),
+        "--greedy belongs to --model: it says how a trained team decides"
+    );
     let who = args.controller.as_deref().unwrap_or("model");
     if args.period.is_some() && who != "fixed-cycle" {
         bail!("--period belongs to the fixed-cycle controller");

@@ -3,7 +3,7 @@
 mod common;
 
 use burn::tensor::Device;
-use common::{answer, folder, json, refuses};
+use common::{answer, equimarl, folder, json, refuses};
 use equimarl_nn::{Kind, Network, NetworkConfig, Setting};
 use serde_json::json;
 
@@ -54,6 +54,13 @@ fn a_record_is_checked_and_a_changed_one_fails() {
     let (code, found) = answer(&["fleet", "check", log_path]);
     assert_eq!((code, &found["holds"], &found["other_actions"]), (0, &json!(true), &json!(0)), "{found}");
     assert!(found["sent"].as_u64().unwrap() > 0 && found["steps"] == found["compared"]);
+    assert_eq!(found["sent"], found["received"], "nothing was lost");
+    let lossy = folder("fleet-log-lossy");
+    let lossy = lossy.to_str().unwrap();
+    json(&["fleet", "run", "--model", &drones, "--episodes", "2", "--drop", "0.3", "--record", lossy]);
+    let (code, found) = answer(&["fleet", "check", lossy]);
+    let [sent, received] = ["sent", "received"].map(|key| found[key].as_u64().unwrap());
+    assert!(code == 0 && 0 < received && received < sent, "{found}");
     let file = log.join("fleet.jsonl");
     let text = std::fs::read_to_string(&file).unwrap();
     let line = text.lines().find(|line| line.contains("\"what\":\"step\"")).unwrap();
@@ -106,8 +113,19 @@ fn wrong_input_is_refused_in_a_line() {
     run(&["--fallback", "fixed-cycle"], "traffic world");
     run(&["--threads", "0"], "--threads");
     run(&["--no-tls"], "--transport zenoh");
+    run(&["--grid", "9"], "this team was trained on 7 x 7 cells, and --grid cannot change that");
     refuses(&["fleet", "run", "--model", &central], "distributed");
     refuses(&["fleet", "run", "--model", "no-such-model"], "no-such-model");
+}
+
+#[test]
+fn messages_that_the_network_lost_are_missed_and_not_refused() {
+    let drones = model("fleet-words", "wildlife", Kind::Equivariant);
+    let asked = ["fleet", "run", "--quiet", "--model", &drones, "--episodes", "2", "--drop", "0.3"];
+    let text = String::from_utf8(equimarl(&asked).stdout).unwrap();
+    let line = |name: &str| text.lines().find(|l| l.starts_with(name)).unwrap_or_else(|| panic!("{text}"));
+    assert!(!line("messages missed").contains(" 0 of "), "{text}");
+    assert!(line("refused by receivers").ends_with("none") && !text.contains("dropped"), "{text}");
 }
 
 #[cfg(not(feature = "zenoh"))]

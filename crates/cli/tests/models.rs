@@ -112,6 +112,7 @@ fn files_that_are_no_models_are_one_clear_line_and_exit_code_2() {
     damaged[last] ^= 1;
     for (path, part) in [
         (file("empty", b""), "not a safetensors file"),
+        (file("six.gif", b"GIF89a and then some"), "it is not a safetensors file"),
         (file("damaged", &damaged), "its checksum does not fit"),
         (file("cut", &damaged[..last]), "cut off"),
         (folder.join("missing").to_str().unwrap().into(), "missing: No such file"),

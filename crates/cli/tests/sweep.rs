@@ -176,6 +176,92 @@ fn failed_runs_are_listed_with_their_reason() {
 }
 
 #[test]
+fn a_sweep_that_grows_keeps_what_it_has() {
+    let home = folder("sweep-grown");
+    let small =
+        SIX.replace("kept = \"results\"\n", "").replace("1200", "160").replace(", \"augment-random\"", "");
+    let file = sweep_file(&home, &small);
+    let out = home.join("out");
+    assert_eq!(json(&["sweep", text(&file), "--out", text(&out)])["finished"], 4);
+    let before = results(&out);
+    // Now the number of steps is no longer the same for all, and would be part of every name.
+    let file = sweep_file(&home, &format!("{small}\n[[grid]]\nmethod = 'plain'\nseed = 1\nsteps = 240\n"));
+    let listed = json(&["sweep", "list", text(&file), "--out", text(&out)]);
+    assert_eq!(listed["counts"], serde_json::json!({ "finished": 4, "waiting": 1 }));
+    assert_eq!(json(&["sweep", text(&file), "--out", text(&out)])["finished"], 5);
+    let after = results(&out);
+    assert_eq!(after.len(), 5);
+    assert!(before.iter().all(|(name, run)| after.get(name) == Some(run)));
+    // Its folder belongs to it.
+    let other = sweep_file(&home, &small.replace("\"six\"", "\"seven\""));
+    refuses(&["sweep", text(&other), "--out", text(&out)], "belongs to the sweep `six`");
+}
+
+#[test]
+fn kept_runs_are_reported_and_can_be_made_again() {
+    let home = folder("sweep-kept");
+    let file = sweep_file(&home, &SIX.replace("1200", "160").replace("1-2", "1-1"));
+    json(&["sweep", text(&file), "--out", text(&home.join("first"))]);
+    // A folder without a single run directory: all are kept.
+    let second = home.join("second");
+    assert_eq!(json(&["sweep", text(&file), "--out", text(&second)])["kept"], 3);
+    let report = json(&["report", text(&second), "--out", text(&home.join("report"))]);
+    assert_eq!(report["settings"][0]["teams"].as_array().unwrap().len(), 3, "{report}");
+    assert_eq!(report["unreadable"], serde_json::json!([]));
+    // A job's notes beside them are not runs.
+    fs::create_dir_all(second.join("slurm")).unwrap();
+    fs::write(second.join("slurm/jobs.jsonl"), "{\"id\":1,\"runs\":[0]}\n").unwrap();
+    let report = json(&["report", text(&second), "--out", text(&home.join("report"))]);
+    assert_eq!(report["unreadable"], serde_json::json!([]));
+    // Whoever doubts them makes them again, and gets the same.
+    let again = home.join("again");
+    let made = json(&["sweep", text(&file), "--out", text(&again), "--ignore-kept", "--index", "1,1"]);
+    assert_eq!(
+        (&made["runs"], &made["finished"], &made["kept"]),
+        (&1.into(), &1.into(), &0.into()),
+        "{made}"
+    );
+    let name = "wildlife-3-plain-0.001-1";
+    assert_eq!(results(&again)[name], results(&home.join("first"))[name]);
+    assert_eq!(kept(&home).len(), 3);
+}
+
+#[test]
+fn what_is_in_the_way_or_dies_is_not_finished() {
+    let home = folder("sweep-in-the-way");
+    let file = sweep_file(&home, &SIX.replace("1200", "400000").replace("1-2", "1-1"));
+    let out = home.join("out");
+    // Half a copy of a finished run.
+    let half = out.join("wildlife-3-equivariant-0.001-1");
+    fs::create_dir_all(&half).unwrap();
+    fs::write(half.join("model.safetensors"), "half").unwrap();
+    let (code, done) = answer(&["sweep", text(&file), "--out", text(&out), "--index", "0"]);
+    assert_eq!(code, 1);
+    assert!(done["failed"][0]["reason"].as_str().unwrap().contains("is in the way"), "{done}");
+    assert!(!out.join("unfinished/wildlife-3-equivariant-0.001-1").exists(), "it trained all the same");
+    // A process that is killed twice is said to have died.
+    let child = Command::new(env!("CARGO_BIN_EXE_equimarl"))
+        .args(["sweep", text(&file), "--out", text(&out), "--index", "1", "--json"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let metrics = out.join("unfinished/wildlife-3-plain-0.001-1/metrics.jsonl");
+    for _ in 0..2 {
+        let length = || fs::metadata(&metrics).map_or(0, |m| m.len());
+        let begun = length();
+        while length() <= begun {
+            sleep(Duration::from_millis(10));
+        }
+        Command::new("pkill").args(["-KILL", "-P", &child.id().to_string()]).status().unwrap();
+        sleep(Duration::from_millis(200));
+    }
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let done: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((&done["died"][0]["index"], &done["left"]), (&1.into(), &1.into()), "{done}");
+}
+
+#[test]
 fn bad_sweeps_are_refused_in_one_line() {
     let home = folder("sweep-bad");
     let out = home.join("out");
@@ -195,6 +281,10 @@ fn bad_sweeps_are_refused_in_one_line() {
     refuses(&["sweep", text(&file), "--out", text(&out), "--index", "x"], "cannot read --index x");
     refuses(&["sweep", text(&file), "--out", text(&out), "--jobs", "0"], "--jobs must be between");
     refuses(&["sweep", text(&file), "--out", "/proc/nothing"], "/proc/nothing");
+    refuses(
+        &["sweep", text(&file), "--out", text(&out), "--time", "1:00"],
+        "--time belongs to --engine slurm",
+    );
     // Without Slurm's commands on the path.
     let output = Command::new(env!("CARGO_BIN_EXE_equimarl"))
         .args(["sweep", text(&file), "--out", text(&out), "--engine", "slurm"])

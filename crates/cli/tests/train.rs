@@ -299,8 +299,27 @@ fn damaged_checkpoints_fall_back_to_older_ones() {
     assert!(note.contains(&format!("after {older} of ")), "{note}");
     fs::write(checkpoint(&broken, older), b"nonsense").unwrap();
     refuses(&["play", "--model", text(&broken)], "cannot use");
+    // Its weights can be looked at and exported, too.
+    let found = json(&["inspect", text(&run)]);
+    assert_eq!((&found["extra"]["steps"], &found["parameters"]), (&latest.into(), &25_891.into()), "{found}");
+    let file = checkpoint(&run, older);
+    assert_eq!(json(&["inspect", text(&file)])["extra"]["steps"], older);
+    let dense = run.with_file_name("dense.safetensors");
+    finish(&["export", "--model", text(&run), "--dense", text(&dense)]);
+    assert_eq!(json(&["inspect", text(&dense)])["extra"]["steps"], latest);
     // A fleet takes finished teams: each member opens the file.
-    refuses(&["fleet", "run", "--model", text(&run)], "is the run finished?");
+    let hint = format!(
+        "is not finished; wait for its end, or finish it with `equimarl train --resume {}`",
+        text(&run)
+    );
+    refuses(&["fleet", "run", "--model", text(&run)], &hint);
+    let begun = run.with_file_name("begun");
+    copy(&run, &begun);
+    fs::remove_dir_all(begun.join("checkpoint")).unwrap();
+    for verb in [&["play", "--model"][..], &["inspect"], &["fleet", "run", "--model"]] {
+        refuses(&[verb, &[text(&begun)]].concat(), "has no checkpoint yet");
+        refuses(&[verb, &[text(run.parent().unwrap())]].concat(), "is not a run: it holds neither");
+    }
 
     // Settings that were changed by hand belong to no checkpoint.
     let changed = run.with_file_name("changed");
@@ -415,7 +434,15 @@ fn nonsense_is_refused_in_one_line_before_anything_is_written() {
         (&["--set", "steps"], "cannot read `--set steps`"),
         (&["--set", "lerning_rate=1"], "did you mean `learning_rate`?"),
         (&["--set", "world.drone=4"], "did you mean `drones`?"),
-        (&["--set", "seed=1.5"], "in --set seed=1.5: invalid type"),
+        (&["--set", "seed=1.5"], "in --set seed=1.5: `seed` must be a whole number"),
+        (&["--set", "steps=many"], "`steps` must be a whole number"),
+        (&["--set", "steps="], "cannot read the value in --set steps=; write a number"),
+        (&["--set", "augment_ratio=none"], "expected `copy` or `rollout`"),
+        (&["--set", "world=traffic"], "use --world"),
+        (&["--set", "world=\"traffic\""], "use --world"),
+        (&["--set", "world.name=traffic"], "use --world"),
+        (&["--set", "world.name=chess"], "no world is called `chess`"),
+        (&["--set", "preset=default"], "use --preset"),
         (&["--config", &unknown], "did you mean `learning_rate`?"),
         (&["--config", &broken], "not TOML"),
         (&["--config", &magic], "no method is called `magic`"),
@@ -440,8 +467,9 @@ fn nonsense_is_refused_in_one_line_before_anything_is_written() {
     refuses(&["train", "--preset", "papr", "--out", text(&run)], "no preset is called `papr`");
     refuses(&["train", "--resume", &empty], "holds no run that could be continued");
     refuses(&["train", "--resume", "/nowhere"], "holds no run that could be continued");
-    refuses(&["train", "--resume", text(whole()), "--steps", "9"], "--resume with other settings");
-    refuses(&["train", "--resume", text(whole()), "--drones", "4"], "--resume with other settings");
+    let steps = "was made with steps = 4000, not 9: a run keeps its settings and cannot be extended";
+    refuses(&["train", "--resume", text(whole()), "--steps", "9"], steps);
+    refuses(&["train", "--resume", text(whole()), "--drones", "4"], "was made with drones = 3, not 4");
     refuses(&["train", "--resume", text(whole()), "--world", "traffic"], "these settings are for wildlife");
     for (option, value) in [("--set", "seed=2"), ("--out", "x"), ("--preset", "paper"), ("--config", "x")] {
         let part = format!("{option} cannot be used with --resume");
@@ -466,6 +494,7 @@ fn the_group_follows_the_world_unless_it_is_given() {
         ("file", &["--config", oblong], "C2"),
         ("square", &["--config", oblong, "--junctions", "1x1"], "C4"),
         ("given", &["--config", oblong, "--group", "C4"], "C4"),
+        ("word", &["--config", oblong, "--set", "group=C4"], "C4"),
     ] {
         let run = folder.join(name);
         let least =
@@ -569,13 +598,72 @@ fn models_play_and_are_checked() {
     refuses(&["play", "--model", &central, "--junctions", "3x3"], "made for one size");
     refuses(&["play", "--model", wildlife, "--world", "traffic"], "another world");
     refuses(&["play", "--model", wildlife, "--junctions", "2x2"], "--junctions belongs to the traffic world");
-    refuses(&["play", "--model", text(&folder)], "is the run finished?");
+    refuses(&["play", "--model", text(&folder)], "is not a run");
+    for verb in [&["play"][..], &["check", "network"]] {
+        let grid = [verb, &["--model", wildlife, "--grid", "9"]].concat();
+        refuses(&grid, "this team was trained on 7 x 7 cells, and --grid cannot change that");
+    }
+    assert_eq!(play(wildlife, &["--grid", "7"])["grid"], 7);
 
     for run in [wildlife, &traffic] {
         let (code, found) = answer(&["check", "network", "--model", run, "--states", "5"]);
         assert_eq!((code, &found["equivariant"]), (0, &true.into()), "{found}");
         assert!(found["policy_error"].as_f64().unwrap() < 1e-5, "{found}");
     }
+}
+
+#[test]
+fn the_end_of_training_says_over_how_many_episodes() {
+    let folder = folder("train-closing");
+    let closing = |name: &str, steps: &str| {
+        let output = finish(&small(&["--steps", steps, "--set", "evaluate_episodes=1"], &folder.join(name)));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let text = closing("long", "4e3");
+    assert!(
+        text.contains("4000 steps") && text.contains("return of the last 100 training episodes"),
+        "{text}"
+    );
+    let text = closing("short", "80");
+    let summary: Value =
+        serde_json::from_slice(&fs::read(folder.join("short/summary.json")).unwrap()).unwrap();
+    let expected = match summary["episodes"].as_u64().unwrap() {
+        0 => "no training episode ended".into(),
+        count => format!("return of the last {count} training episodes"),
+    };
+    assert!(text.contains(&expected), "{text}");
+}
+
+#[test]
+fn a_demo_replaces_what_a_demo_made_and_nothing_else() {
+    let folder = folder("train-demo");
+    let demo = |seed: &'static str| ["demo", "--steps", "80", "--seed", seed, "--out", text(&folder)];
+    let run = folder.join("equivariant");
+    finish(&demo("1"));
+    fs::write(run.join("film.gif"), "mine").unwrap();
+    finish(&demo("2"));
+    let settings = fs::read_to_string(run.join("config.toml")).unwrap();
+    assert!(settings.contains("seed = 2") && run.join("film.gif").exists(), "{settings}");
+
+    // A run of other settings, settings that cannot be read, and files without settings: all stay, and so does the
+    // other team's run.
+    let plain = fs::read(folder.join("plain/metrics.jsonl")).unwrap();
+    let other = settings.replace("learning_rate = 0.001", "learning_rate = 0.003");
+    assert_ne!(other, settings);
+    for config in [Some(other.as_str()), Some("nonsense"), None] {
+        match config {
+            Some(config) => fs::write(run.join("config.toml"), config).unwrap(),
+            None => fs::remove_file(run.join("config.toml")).unwrap(),
+        }
+        refuses(&demo("3"), "equivariant is not from an earlier demo, so it stays; choose another folder");
+        assert!(run.join("model.safetensors").exists() && run.join("checkpoint").exists());
+        assert_eq!(fs::read(folder.join("plain/metrics.jsonl")).unwrap(), plain);
+    }
+    // Nor is somebody else's figure overwritten.
+    for name in ["equivariant", "plain"] {
+        fs::remove_dir_all(folder.join(name)).unwrap();
+    }
+    refuses(&demo("3"), "curves.svg is there already");
 }
 
 #[test]

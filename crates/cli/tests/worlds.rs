@@ -111,6 +111,16 @@ fn play_gives_the_same_episodes_again_and_others_for_another_seed() {
 }
 
 #[test]
+fn play_takes_short_numbers_and_refuses_what_it_would_ignore() {
+    let play = ["play", "--world", "wildlife", "--controller", "random"];
+    assert_eq!(json(&[&play[..], &["--episodes", "1e1"]].concat())["episodes"], 10);
+    refuses(&[&play[..], &["--greedy"]].concat(), "--greedy belongs to --model");
+    let output = equimarl(&[&play[..], &["--episodes", "ten"]].concat());
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.code() == Some(2) && error.contains("a whole number such as"), "{error}");
+}
+
+#[test]
 fn play_at_other_sizes() {
     let found = json(&[
         "play",

@@ -60,6 +60,10 @@ impl Crew {
         for (agent, end) in &mut self.agents {
             while let Some(bytes) = end.receive(Duration::ZERO)? {
                 swept.busy = true;
+                // A crashed agent hears nothing.
+                if let Some(tap) = self.tap.as_ref().filter(|_| agent.alive()) {
+                    tap.received(&bytes);
+                }
                 agent.receive(&bytes, now, &mut self.work, &mut self.letters)?;
                 end.set_alive(agent.alive());
             }
@@ -156,6 +160,9 @@ fn simulate<W: Symmetric, M: Measures<W>>(
         let mut swept = sweep(now)?;
         while let Some(bytes) = end.receive(Duration::ZERO)? {
             swept.busy = true;
+            if let Some(tap) = tap {
+                tap.received(&bytes);
+            }
             host.receive(&bytes, &mut letters);
         }
         // The world goes on when nobody else does: then everybody has answered who will, and order decides nothing.

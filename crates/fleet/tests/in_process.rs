@@ -51,6 +51,7 @@ fn a_record_shows_that_messages_flow_along_edges_and_decisions_are_the_same() {
     tap.flush().unwrap();
     let found = Record::load(&folder).unwrap().audit(&policy, &sharing, &world).unwrap();
     assert!(found.sent > 500 && found.steps == host.report().steps, "{found:?}");
+    assert!(found.received < found.sent && found.received > found.sent * 9 / 10, "{found:?}");
     assert!(found.compared > 0 && found.compared < found.steps, "some steps had losses: {found:?}");
     assert!(found.holds(1e-5), "{found:?}");
 

@@ -10,7 +10,7 @@
 //! several noisy scores is better than its method. So rates are chosen on other seeds.
 
 use crate::record::{Curve, Record, State};
-use crate::setting::{Setting, Team};
+use crate::setting::{Setting, Team, one_per_seed};
 use crate::statistics::median;
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
@@ -82,7 +82,7 @@ pub(crate) fn choose_for(setting: &Setting<'_>, team: &Team) -> Choice {
     for record in setting.runs_of(team) {
         by_rate.entry(record.config.learning_rate.to_bits()).or_default().push(record);
     }
-    let rates: Vec<RateScore> = by_rate.into_values().map(score).collect();
+    let rates: Vec<RateScore> = by_rate.into_values().map(|runs| score(one_per_seed(&runs))).collect();
     let order = |a: &&RateScore, b: &&RateScore| a.score.total_cmp(&b.score).then(b.failed.cmp(&a.failed));
     let alive = rates.iter().filter(|r| r.areas.iter().any(|a| a.is_finite()));
     // The last of equals wins; in this order that is the smallest rate.
@@ -132,6 +132,7 @@ mod tests {
             config_hash: config.hash(),
             config,
             summary: serde_json::Value::Null,
+            reached: None,
             curve: Curve { steps, returns: returns.to_vec(), waiting: vec![] },
         }
     }

@@ -6,10 +6,11 @@
 use crate::error::{Error, Result};
 use crate::grid::{Planned, Sweep};
 use crate::record::{Record, State};
+use equimarl_learn::checkpoint;
 use equimarl_learn::run::{self, Ended, Event};
 use equimarl_nn::model::write_file;
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -62,11 +63,21 @@ pub struct Folder {
 impl Folder {
     /// The folder of a sweep that may have been begun before.
     ///
+    /// Runs that were begun before keep their names: what is unusual about a run, and so its name, depends on the others.
+    ///
     /// # Errors
-    /// If the folder holds runs of the same names with other settings.
+    /// If the folder belongs to another sweep, or holds runs of the same names with other settings.
     pub fn open(sweep: Sweep, path: &Path) -> Result<Folder> {
         let path = std::path::absolute(path).map_err(|e| Error::file(path, e))?;
-        let folder = Folder { sweep, path };
+        let mut folder = Folder { sweep, path };
+        if let Some(other) = folder.owner().filter(|name| *name != folder.sweep.name) {
+            return Err(Error::Bad(format!(
+                "{} belongs to the sweep `{other}`; choose another --out for `{}`",
+                folder.path.display(),
+                folder.sweep.name
+            )));
+        }
+        folder.keep_names();
         for planned in &folder.sweep.runs {
             for home in [folder.finished(planned), folder.unfinished(planned)] {
                 let Ok(text) = fs::read_to_string(home.join("config.toml")) else { continue };
@@ -79,6 +90,40 @@ impl Folder {
             }
         }
         Ok(folder)
+    }
+
+    /// The name of the sweep that was begun here.
+    fn owner(&self) -> Option<String> {
+        let text = fs::read_to_string(self.path.join("sweep.toml")).ok()?;
+        Some(text.parse::<toml::Table>().ok()?.get("name")?.as_str()?.into())
+    }
+
+    /// Gives runs that are there under other names these names.
+    fn keep_names(&mut self) {
+        let planned: BTreeSet<&str> = self.sweep.runs.iter().map(|run| run.name.as_str()).collect();
+        let mut others: BTreeMap<String, String> = BTreeMap::new();
+        for home in [self.path.join("unfinished"), self.path.clone()] {
+            for entry in fs::read_dir(home).into_iter().flatten().flatten() {
+                let Ok(name) = entry.file_name().into_string() else { continue };
+                if planned.contains(name.as_str()) {
+                    continue;
+                }
+                // What is finished is found last, and counts.
+                if let Ok(config) = checkpoint::read_config(&entry.path()) {
+                    others.insert(config.hash(), name);
+                }
+            }
+        }
+        if others.is_empty() {
+            return;
+        }
+        let path = self.path.clone();
+        for run in &mut self.sweep.runs {
+            let begun = path.join(&run.name).exists() || path.join("unfinished").join(&run.name).exists();
+            if let Some(name) = others.remove(&run.config.hash()).filter(|_| !begun) {
+                run.name = name;
+            }
+        }
     }
 
     /// A sweep that was begun in this folder.
@@ -101,14 +146,27 @@ impl Folder {
     /// # Errors
     /// If it cannot be written.
     pub fn prepare(&self) -> Result<()> {
+        self.make_parts()?;
+        let file = self.path.join("sweep.toml");
+        // Others may read it while we are writing.
+        if fs::read_to_string(&file).ok().as_deref() != Some(&self.sweep.text) {
+            write_file(&file, self.sweep.text.as_bytes()).map_err(equimarl_learn::Error::from)?;
+        }
+        Ok(())
+    }
+
+    /// The same for one run: a sweep's file that is there already stays, since a job may have been submitted with an older one.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn prepare_for_one(&self) -> Result<()> {
+        if self.path.join("sweep.toml").exists() { self.make_parts() } else { self.prepare() }
+    }
+
+    fn make_parts(&self) -> Result<()> {
         for part in ["unfinished", "failed"] {
             let path = self.path.join(part);
             fs::create_dir_all(&path).map_err(|e| Error::file(&path, e))?;
-        }
-        let file = self.path.join("sweep.toml");
-        // Jobs of a cluster read it while we may be writing.
-        if fs::read_to_string(&file).ok().as_deref() != Some(&self.sweep.text) {
-            write_file(&file, self.sweep.text.as_bytes()).map_err(equimarl_learn::Error::from)?;
         }
         Ok(())
     }
@@ -121,6 +179,18 @@ impl Folder {
     /// Where a run is until then.
     pub fn unfinished(&self, planned: &Planned) -> PathBuf {
         self.path.join("unfinished").join(&planned.name)
+    }
+
+    fn is_finished(&self, planned: &Planned) -> bool {
+        self.finished(planned).join("summary.json").exists()
+    }
+
+    /// Why a finished run could not take its place: something else is there, perhaps half a copy.
+    fn in_the_way(&self, planned: &Planned) -> Option<String> {
+        let place = self.finished(planned);
+        let empty = fs::read_dir(&place).map_or(!place.exists(), |mut entries| entries.next().is_none());
+        (!empty && !self.is_finished(planned))
+            .then(|| format!("{} is in the way: it is not a finished run; move it away", place.display()))
     }
 
     fn failed(&self, planned: &Planned) -> PathBuf {
@@ -138,7 +208,7 @@ impl Folder {
 
     /// How one run stands; `kept` are the kept results.
     pub fn standing(&self, planned: &Planned, kept: &BTreeMap<String, State>) -> Standing {
-        if self.finished(planned).join("summary.json").exists() {
+        if self.is_finished(planned) {
             return Standing::Finished;
         }
         let unfinished = self.unfinished(planned);
@@ -152,6 +222,9 @@ impl Folder {
             Some(State::Finished) => return Standing::Kept,
             Some(State::Failed(why)) => return Standing::Failed(why.clone()),
             Some(State::Unfinished) | None => {}
+        }
+        if let Some(why) = self.in_the_way(planned) {
+            return Standing::Failed(why);
         }
         if unfinished.join("config.toml").exists() { Standing::Stopped } else { Standing::Waiting }
     }
@@ -172,6 +245,9 @@ impl Folder {
         if let Some(summary) = run::summary(&finished)? {
             return Ok(Ended::Finished(summary));
         }
+        if let Some(why) = self.in_the_way(planned) {
+            return Err(Error::Bad(why));
+        }
         let ended =
             begin(&unfinished, planned).and_then(|()| Ok(run::train(&unfinished, origin, stop, listen)?));
         match ended {
@@ -181,8 +257,12 @@ impl Folder {
                 Ok(Ended::Finished(summary))
             }
             Ok(stopped) => Ok(stopped),
-            // Somebody else is at it, which is no failure of the run.
+            // Somebody else is at it, or was until just now, which is no failure of the run.
             Err(error) if is_busy(&unfinished) => Err(error),
+            Err(error) if self.is_finished(planned) => match run::summary(&finished)? {
+                Some(summary) => Ok(Ended::Finished(summary)),
+                None => Err(error),
+            },
             Err(error) => {
                 let note = format!("{error}\n");
                 write_file(self.failed(planned), note.as_bytes()).map_err(equimarl_learn::Error::from)?;
@@ -253,11 +333,11 @@ impl Folder {
             let planned = self.planned(index)?;
             let before = known.get(&planned.config.hash());
             // A run that failed may have been made since.
-            if before.is_some_and(|state| *state == State::Finished || !self.finished(planned).exists()) {
+            if before.is_some_and(|state| *state == State::Finished || !self.is_finished(planned)) {
                 continue;
             }
             let (finished, unfinished) = (self.finished(planned), self.unfinished(planned));
-            let record = if finished.exists() {
+            let record = if self.is_finished(planned) {
                 Record::of_run(&finished, &planned.name, None)?
             } else {
                 match fs::read_to_string(self.failed(planned)) {

@@ -1,6 +1,7 @@
 //! Finds runs: run directories, folders of sweeps, whatever lies below a folder, files of records.
 
 use crate::error::{Error, Result};
+use crate::grid::Sweep;
 use crate::record::Record;
 use std::collections::BTreeSet;
 use std::fs;
@@ -20,10 +21,21 @@ pub struct Found {
     pub record: Record,
 }
 
+/// The name of a sweep that chooses learning rates ends like this.
+pub const RATES: &str = "-rates";
+
+impl Found {
+    /// Whether it was made to choose a learning rate.
+    pub fn for_choosing(&self) -> bool {
+        self.sweep.ends_with(RATES)
+    }
+}
+
 /// Runs, and what looked like one and could not be read.
 #[derive(Clone, Debug, Default)]
 pub struct Gathered {
-    /// The runs, in the order of their places; each settings' run once, a finished one before others.
+    /// The runs, in the order of their places; each settings' run once, a finished one before others. (Twice if it was made to
+    /// choose a learning rate and also to be reported.)
     pub runs: Vec<Found>,
     /// Places and why they cannot be read.
     pub unreadable: Vec<(String, String)>,
@@ -55,7 +67,7 @@ pub fn gather(places: &[PathBuf]) -> Result<Gathered> {
                 place.display()
             )));
         } else {
-            return Err(Error::file(place, std::io::ErrorKind::NotFound.into()));
+            return Err(Error::Bad(format!("there is no {}", place.display())));
         }
     }
     found.drop_repeated();
@@ -107,6 +119,10 @@ fn look(folder: &Path, home: &Home, deep: usize, found: &mut Gathered) {
         }
         return;
     }
+    let is_sweep = folder.join("sweep.toml").exists();
+    if is_sweep {
+        found.add_kept(folder);
+    }
     let Ok(entries) = fs::read_dir(folder) else {
         found.unreadable.push((folder.display().to_string(), "the folder cannot be read".into()));
         return;
@@ -114,6 +130,10 @@ fn look(folder: &Path, home: &Home, deep: usize, found: &mut Gathered) {
     let mut paths: Vec<PathBuf> = entries.filter_map(|e| Some(e.ok()?.path())).collect();
     paths.sort();
     for path in paths {
+        // A sweep's notes on its jobs are no runs.
+        if is_sweep && path.file_name().is_some_and(|n| n == "slurm") {
+            continue;
+        }
         if path.is_dir() && deep > 0 {
             look(&path, &home.entered(&path), deep - 1, found);
         } else if path.extension().is_some_and(|e| e == "jsonl") && !is_metrics(&path) {
@@ -134,6 +154,37 @@ impl Gathered {
         }
     }
 
+    /// The runs of a sweep that were made before and kept elsewhere, so that they have no folder here.
+    fn add_kept(&mut self, folder: &Path) {
+        let file = folder.join("sweep.toml");
+        let table = fs::read_to_string(&file).unwrap_or_default().parse::<toml::Table>();
+        if !table.is_ok_and(|table| table.contains_key("kept")) {
+            return;
+        }
+        let sweep = match Sweep::read(&file) {
+            Ok(sweep) => sweep,
+            Err(e) => return self.unreadable.push((file.display().to_string(), e.to_string())),
+        };
+        let Some(Ok(entries)) = sweep.kept.as_ref().map(fs::read_dir) else { return };
+        let planned: BTreeSet<String> = sweep.runs.iter().map(|run| run.config.hash()).collect();
+        let mut files: Vec<PathBuf> = entries.filter_map(|e| Some(e.ok()?.path())).collect();
+        files.retain(|file| file.extension().is_some_and(|e| e == "jsonl"));
+        files.sort();
+        for file in files {
+            match Record::read_all(&file) {
+                Err(e) => self.unreadable.push((file.display().to_string(), e.to_string())),
+                Ok(records) => {
+                    for (i, record) in records.into_iter().enumerate() {
+                        if planned.contains(&record.config_hash) {
+                            let place = format!("{} line {}", file.display(), i + 1);
+                            self.runs.push(Found { sweep: sweep.name.clone(), place, record });
+                        }
+                    }
+                }
+            }
+        }
+    }
+
     /// A run and its kept record are one run, and so are two places that overlap.
     fn drop_repeated(&mut self) {
         let unfinished = |f: &Found| f.record.summary.is_null();
@@ -143,7 +194,8 @@ impl Gathered {
         let mut seen = BTreeSet::new();
         let mut stays = vec![false; self.runs.len()];
         for i in order {
-            stays[i] = seen.insert(self.runs[i].record.config_hash.clone());
+            let found = &self.runs[i];
+            stays[i] = seen.insert((found.record.config_hash.clone(), found.for_choosing()));
         }
         let mut stays = stays.into_iter();
         self.runs.retain(|_| stays.next().unwrap_or(true));

@@ -83,10 +83,14 @@ impl Sweep {
     pub fn parse(text: &str, home: &Path) -> Result<Sweep> {
         let bad = |e: toml::de::Error| Error::Bad(one_line(e.message()));
         let mut table: Table = text.parse().map_err(bad)?;
+        if table.get("grid").is_some_and(Value::is_table) {
+            return Err(Error::Bad("[grid] is one table where a list is meant; write [[grid]]".into()));
+        }
         let file: File = table.clone().try_into().map_err(bad)?;
-        if file.name.is_empty() || !file.name.chars().all(plain_letter) {
+        if !file.name.starts_with(|c: char| c.is_ascii_alphanumeric()) || !file.name.chars().all(plain_letter)
+        {
             return Err(Error::Bad(format!(
-                "`name` is `{}`; letters, digits, `-`, `_` and `.` make a name",
+                "`name` is `{}`; letters, digits, `-`, `_` and `.` make a name, and it begins with a letter or digit",
                 file.name
             )));
         }
@@ -108,6 +112,16 @@ impl Sweep {
         }
         let runs = named(runs)?;
         Ok(Sweep { name: file.name, kept, runs, text: table.to_string() })
+    }
+
+    /// The same sweep without a folder for results: nothing counts as made before, and nothing is kept.
+    pub fn without_kept(mut self) -> Sweep {
+        self.kept = None;
+        if let Ok(mut table) = self.text.parse::<Table>() {
+            table.remove("kept");
+            self.text = table.to_string();
+        }
+        self
     }
 }
 
@@ -292,7 +306,10 @@ mod tests {
         let sweep = Sweep::parse(text, Path::new("/tmp/there")).unwrap();
         assert_eq!(sweep.kept.as_deref(), Some(Path::new("/tmp/there/x")));
         let again = Sweep::parse(&sweep.text, Path::new("/elsewhere")).unwrap();
-        assert_eq!((again.kept, again.runs), (sweep.kept, sweep.runs));
+        assert_eq!((&again.kept, &again.runs), (&sweep.kept, &sweep.runs));
+        let without = again.without_kept();
+        assert_eq!((without.kept, Sweep::parse(&without.text, Path::new(".")).unwrap().kept), (None, None));
+        assert_eq!(without.runs, sweep.runs);
     }
 
     #[test]
@@ -300,6 +317,8 @@ mod tests {
         for (text, part) in [
             ("", "missing field `name`"),
             ("name = 'a/b'\n[[grid]]\n", "`name` is `a/b`"),
+            ("name = '..'\n[[grid]]\n", "`name` is `..`"),
+            ("name = 'a'\n[grid]\nseed = 1", "write [[grid]]"),
             ("name = 'a'\ngrid = []", "nothing to run"),
             ("name = 'a'\ngrdi = 1\n[[grid]]\n", "unknown field `grdi`"),
             ("name = 'a'\n[[grid]]\nmethod = 'magic'", "magic"),

@@ -1,7 +1,10 @@
 //! A run in a few kilobytes: its settings, how it ended, and its learning curve. Figures and statistics read nothing else.
 
 use crate::error::{Error, Result};
-use equimarl_learn::{TrainConfig, checkpoint};
+use crate::figure::Measure;
+use equimarl_learn::run::{RECENT_WAITING, Scored};
+use equimarl_learn::{RECENT, TrainConfig, WorldConfig, checkpoint};
+use equimarl_worlds::{Traffic, Wildlife};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -49,6 +52,9 @@ pub struct Record {
     pub config: TrainConfig,
     /// The content of `summary.json`; null while there is none.
     pub summary: Value,
+    /// When a run that failed had passed marks, by its metrics. Of a finished one its summary knows it better.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reached: Option<BTreeMap<String, u64>>,
     /// Its learning curve.
     pub curve: Curve,
 }
@@ -67,12 +73,14 @@ impl Record {
             (None, None) => State::Unfinished,
         };
         let text = fs::read_to_string(run.join("metrics.jsonl")).unwrap_or_default();
+        let reached = matches!(state, State::Failed(_)).then(|| marks_passed(&config.world, &text));
         Ok(Record {
             name: name.into(),
             state,
             config_hash: config.hash(),
             config,
             summary: summary.unwrap_or(Value::Null),
+            reached,
             curve: Curve::of_metrics(&text).thinned(POINTS),
         })
     }
@@ -104,6 +112,30 @@ impl Record {
         }
         Ok(records)
     }
+}
+
+/// The first lines of metrics that are beyond each mark, by the rule of summaries: the mean must be of 100 episodes (20, for
+/// waiting times), or one lucky episode would do.
+fn marks_passed(world: &WorldConfig, metrics: &str) -> BTreeMap<String, u64> {
+    let measure = Measure::of(world);
+    let (key, marks, enough) = match measure {
+        Measure::Return => ("return", Wildlife::MARKS, RECENT as u64),
+        Measure::Waiting => ("waiting", Traffic::MARKS, RECENT_WAITING as u64),
+    };
+    let mut reached = BTreeMap::new();
+    for line in metrics.lines() {
+        let Ok(line) = serde_json::from_str::<Value>(line) else { continue };
+        let (Some(steps), Some(episodes), Some(value)) =
+            (line["steps"].as_u64(), line["episodes"].as_u64(), line[key].as_f64())
+        else {
+            continue;
+        };
+        for mark in marks.iter().filter(|mark| episodes >= enough && measure.sign() * (value - **mark) > 0.0)
+        {
+            reached.entry(mark.to_string()).or_insert(steps);
+        }
+    }
+    reached
 }
 
 impl Curve {
@@ -149,6 +181,22 @@ fn rounded(x: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn marks_of_failed_runs_need_enough_episodes() {
+        let text = "{\"steps\":400,\"episodes\":1,\"return\":1.9}\n{\"steps\":800,\"episodes\":99,\"return\":1.8}\n\
+                    {\"steps\":1200,\"episodes\":100,\"return\":1.2}\n{\"steps\":1600,\"episodes\":120,\"return\":1.6}\n\
+                    {\"steps\":2000,\"episodes\":130,\"return\":1.7}\n{\"steps\":24";
+        let reached = marks_passed(&WorldConfig::wildlife(), text);
+        assert_eq!(reached.get("1.5"), Some(&1600));
+        assert_eq!(reached.get("2.25"), None);
+        let text = "{\"steps\":400,\"episodes\":19,\"return\":-1,\"waiting\":1}\n\
+                    {\"steps\":800,\"episodes\":20,\"return\":-1,\"waiting\":4.9}\n";
+        let reached = marks_passed(&WorldConfig::traffic(), text);
+        let passed: Vec<&f64> =
+            Traffic::MARKS.iter().filter(|m| reached.contains_key(&m.to_string())).collect();
+        assert!(passed.iter().all(|m| **m > 4.9) && !passed.is_empty(), "{reached:?}");
+    }
 
     #[test]
     fn curves_come_from_whole_lines_and_keep_their_end() {

@@ -1,9 +1,10 @@
 //! What runs have in common: the setting that they were made in, and the team that was trained.
 
 use crate::figure::Colour;
-use crate::record::Record;
+use crate::record::{Record, State};
 use equimarl_learn::{AugmentRatio, Method, TrainConfig, WorldConfig};
-use std::collections::BTreeMap;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
 use toml::{Table, Value};
 
 /// Settings that do not make a run another kind of run: what is compared, and how often files are written.
@@ -72,6 +73,18 @@ impl<'a> Setting<'a> {
         let dashed: String = self.name.chars().map(letter).collect();
         dashed.split('-').filter(|p| !p.is_empty()).collect::<Vec<_>>().join("-")
     }
+}
+
+/// Of runs that share everything that matters but the budget, one of each seed: one that has ended before others, the longest
+/// before others. A run and its shorter twin are the same numbers twice.
+pub(crate) fn one_per_seed<'a>(runs: &[&'a Record]) -> Vec<&'a Record> {
+    let mut order: Vec<(usize, &Record)> = runs.iter().copied().enumerate().collect();
+    let worth = |r: &Record| (r.state != State::Unfinished, r.config.steps);
+    order.sort_by_key(|(_, r)| Reverse(worth(r)));
+    let mut seen = BTreeSet::new();
+    order.retain(|(_, r)| seen.insert(r.config.seed));
+    order.sort_by_key(|(i, _)| *i);
+    order.into_iter().map(|(_, r)| r).collect()
 }
 
 /// What was trained: a method, and the symmetry that it uses.
@@ -186,6 +199,7 @@ mod tests {
             config_hash: config.hash(),
             config,
             summary: serde_json::Value::Null,
+            reached: None,
             curve: Curve::default(),
         }
     }

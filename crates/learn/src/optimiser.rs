@@ -33,9 +33,7 @@ impl Optimiser {
         let mut slices: Vec<&mut [f32]> = gradients.iter_mut().map(Vec::as_mut_slice).collect();
         let norm = clip_global_norm(&mut slices, self.clip);
         if !norm.is_finite() {
-            return Err(Error::Diverged(
-                "the gradient is not finite; lower the learning rate or look at the rewards".into(),
-            ));
+            return Err(Error::Diverged("the gradient is not finite".into()));
         }
         self.steps += 1;
         let mut values: Vec<Vec<f32>> = network.parameters().into_iter().map(|(_, v)| v).collect();

@@ -336,13 +336,13 @@ impl<W: Symmetric> Trainer<W> {
         let (total, entropy, divergence) =
             (number(&loss.total), number(&loss.entropy), number(&loss.divergence));
         if !total.is_finite() {
-            return Err(Error::Diverged(format!(
-                "the loss is {total} after {} steps; lower the learning rate ({})",
-                self.steps, self.config.learning_rate
-            )));
+            return Err(diverged(&self.config, self.steps, &format!("the loss is {total}")));
         }
         let gradients = self.network.gradients(&loss.total.backward());
-        progress.gradient += self.optimiser.update(&mut self.network, gradients)?;
+        progress.gradient += match self.optimiser.update(&mut self.network, gradients) {
+            Err(Error::Diverged(what)) => return Err(diverged(&self.config, self.steps, &what)),
+            done => done?,
+        };
         progress.loss += total;
         progress.entropy += entropy;
         progress.divergence += divergence;
@@ -384,6 +384,20 @@ impl<W: Symmetric> Trainer<W> {
     }
 }
 
+/// Says what to do about numbers that are not finite.
+fn diverged(config: &TrainConfig, steps: u64, what: &str) -> Error {
+    let cure = match (config.method, config.augment_ratio) {
+        // Seen again and again, whatever the learning rate: docs/learning.md.
+        (Method::AugmentFull, AugmentRatio::Copy) => {
+            "full augmentation often ends so with the ratio of copies; start a new run with \
+             --set augment_ratio=rollout"
+                .into()
+        }
+        _ => format!("lower the learning rate ({})", config.learning_rate),
+    };
+    Error::Diverged(format!("{what} after {steps} steps; {cure}"))
+}
+
 /// What is seen after turning; the identity costs a copy.
 fn turn<W: Symmetric>(seen: &Seen<W::Key>, g: Element, world: &W) -> Seen<W::Key> {
     if g == 0 { seen.clone() } else { seen.turned(g, world) }
@@ -413,5 +427,24 @@ fn normalise(values: &mut [f32]) {
     let scale = 1.0 / (variance.sqrt() + 1e-8);
     for v in values {
         *v = ((f64::from(*v) - mean) * scale) as f32;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::WorldConfig;
+
+    #[test]
+    fn a_collapse_is_said_with_what_helps() {
+        for (preset, method, part) in [
+            ("paper", Method::AugmentFull, "with --set augment_ratio=rollout"),
+            ("default", Method::AugmentFull, "lower the learning rate (0.001)"),
+            ("paper", Method::Plain, "lower the learning rate (0.001)"),
+        ] {
+            let config = TrainConfig::preset(preset, WorldConfig::wildlife(), method).unwrap();
+            let error = diverged(&config, 80, "the loss is NaN").to_string();
+            assert!(error.starts_with("the loss is NaN after 80 steps; ") && error.contains(part), "{error}");
+        }
     }
 }

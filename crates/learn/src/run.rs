@@ -26,7 +26,7 @@ use std::time::{Duration, Instant};
 /// All policies are evaluated on the episodes of this seed, so that they can be compared in pairs.
 pub const EVALUATION_SEED: u64 = 0;
 /// Waiting times are averaged over this many recent episodes: traffic episodes are long.
-const RECENT_WAITING: usize = 20;
+pub const RECENT_WAITING: usize = 20;
 /// The exact optimum is computed up to this many drones, on the paper's grid: it takes seconds.
 const SOLVABLE: usize = 4;
 
@@ -199,6 +199,10 @@ fn train_in<W: Scored>(
 ) -> Result<Ended> {
     let start = Instant::now();
     let mut metrics = Metrics::open(run.join("metrics.jsonl"))?;
+    // Whoever had the lock before us may have finished the run.
+    if let Some(summary) = summary(run)? {
+        return Ok(Ended::Finished(summary));
+    }
     let folder = run.join("checkpoint");
     checkpoint::sweep(run);
     checkpoint::sweep(&folder);
@@ -406,7 +410,26 @@ impl Metrics {
                 Ok(()) | Err(TryLockError::Error(_)) => break,
             }
         }
-        Ok(Metrics { path, file })
+        let metrics = Metrics { path, file };
+        if metrics.was_moved() {
+            let path = metrics.path.display();
+            return Err(Error::BadRun(format!("{path} was moved while this process waited for it")));
+        }
+        Ok(metrics)
+    }
+
+    /// Whether the path leads elsewhere than to the open file: a run that is finished may be moved, and then it is no longer ours.
+    #[cfg(unix)]
+    fn was_moved(&self) -> bool {
+        use std::os::unix::fs::MetadataExt;
+        let id = |about: fs::Metadata| (about.dev(), about.ino());
+        let (there, here) = (fs::metadata(&self.path).map(id), self.file.metadata().map(id));
+        there.ok() != here.ok()
+    }
+
+    #[cfg(not(unix))]
+    fn was_moved(&self) -> bool {
+        !self.path.exists()
     }
 
     /// Goes on after `length` bytes; what comes after belongs to work that was lost.

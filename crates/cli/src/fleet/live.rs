@@ -159,7 +159,8 @@ fn text(summary: &Summary, names: &[&str], report: &Report, seconds: f64, simula
     if report.rejoined > 0 {
         line("agents came back", format!("{} times", report.rejoined));
     }
-    line("messages dropped", drops(&report.dropped, "by agents"));
+    // Not what was lost on the way: that was missed.
+    line("refused by receivers", drops(&report.dropped, "by agents"));
     if report.refused.total() > 0 {
         line("", drops(&report.refused, "by the world"));
     }

@@ -1,5 +1,6 @@
 //! The options of a run and of its faults, shared by the verbs.
 
+use crate::number::whole;
 use anyhow::{Context, Result, ensure};
 use clap::{Args, ValueEnum};
 use equimarl_fleet::{Fallback, Faults, RunConfig};
@@ -10,10 +11,10 @@ use std::time::Duration;
 #[derive(Args, Clone, Debug, Default)]
 pub struct PlanArgs {
     /// How many episodes [default: 20].
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole::<u32>)]
     pub episodes: Option<u32>,
     /// The seed of the episodes [default: 0].
-    #[arg(long, allow_negative_numbers = true)]
+    #[arg(long, allow_negative_numbers = true, value_parser = whole::<u64>)]
     pub seed: Option<u64>,
     /// Agents take their likeliest action instead of drawing one.
     #[arg(long)]

@@ -27,7 +27,8 @@ Examples:
   equimarl fleet run --model runs/a --transport zenoh --record log && equimarl fleet check log
   equimarl fleet run --model runs/t --junctions 8x8 --drop 0.1 --fallback fixed-cycle")]
 pub struct Args {
-    /// The trained team: a run directory or a model file. Distributed teams run at any size.
+    /// The trained team: the directory of a finished run, or a model file. Any number of drones or junctions may use it;
+    /// drones stay on the grid they were trained on.
     #[arg(long, value_name = "RUN_OR_FILE")]
     pub model: PathBuf,
     /// The world that the model must be made for.

@@ -76,6 +76,9 @@ struct MakeArgs {
     /// Make failed runs again.
     #[arg(long)]
     retry: bool,
+    /// Make runs again whose results are kept, to compare; nothing new is kept.
+    #[arg(long)]
+    ignore_kept: bool,
     /// Here: processes at once [default: one per core].
     #[arg(long, value_name = "N")]
     jobs: Option<usize>,
@@ -134,24 +137,40 @@ impl SweepArgs {
 
 fn make(args: &MakeArgs) -> Result<ExitCode> {
     let Some(sweep) = &args.sweep else { bail!("which sweep? See `equimarl sweep --help`") };
-    let folder = SweepArgs { sweep: sweep.clone(), out: args.out.clone() }.open()?;
+    for (flag, given, engine) in [
+        ("--partition", args.partition.is_some(), Engine::Slurm),
+        ("--time", args.time.is_some(), Engine::Slurm),
+        ("--array-limit", args.array_limit.is_some(), Engine::Slurm),
+        ("--jobs", args.jobs.is_some(), Engine::Local),
+    ] {
+        let name = if engine == Engine::Slurm { "slurm" } else { "local" };
+        ensure!(!given || args.engine == engine, "{flag} belongs to --engine {name}");
+    }
+    let mut folder = SweepArgs { sweep: sweep.clone(), out: args.out.clone() }.open()?;
+    if args.ignore_kept {
+        folder.sweep = folder.sweep.without_kept();
+    }
+    if args.engine == Engine::Slurm {
+        // Before anything is changed.
+        slurm::check()?;
+    }
     folder.prepare()?;
-    let indices = chosen(args, &folder)?;
+    let asked = match &args.index {
+        None => (0..folder.sweep.runs.len()).collect(),
+        Some(text) => list(text)?,
+    };
+    let indices = to_make(args, &folder, &asked)?;
     match args.engine {
-        Engine::Local => here(args, &folder, &indices),
+        Engine::Local => here(args, &folder, &asked, &indices),
         Engine::Slurm => there(args, &folder, &indices),
     }
 }
 
-/// The runs that are still to be made.
-fn chosen(args: &MakeArgs, folder: &Folder) -> Result<Vec<usize>> {
-    let all = match &args.index {
-        None => (0..folder.sweep.runs.len()).collect(),
-        Some(text) => list(text)?,
-    };
+/// Which of the asked runs are still to be made.
+fn to_make(args: &MakeArgs, folder: &Folder, asked: &[usize]) -> Result<Vec<usize>> {
     let standings = folder.standings()?;
     let mut indices = vec![];
-    for index in all {
+    for &index in asked {
         folder.planned(index)?;
         match &standings[index] {
             Standing::Finished | Standing::Kept => continue,
@@ -175,10 +194,12 @@ fn list(text: &str) -> Result<Vec<usize>> {
         ensure!(first <= last && last - first <= 1_000_000, wrong());
         all.extend(first..=last);
     }
+    all.sort_unstable();
+    all.dedup();
     Ok(all)
 }
 
-fn here(args: &MakeArgs, folder: &Folder, indices: &[usize]) -> Result<ExitCode> {
+fn here(args: &MakeArgs, folder: &Folder, asked: &[usize], indices: &[usize]) -> Result<ExitCode> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let workers = args.jobs.unwrap_or(cores);
     ensure!((1..=1024).contains(&workers), "--jobs must be between 1 and 1024, not {workers}");
@@ -195,8 +216,8 @@ fn here(args: &MakeArgs, folder: &Folder, indices: &[usize]) -> Result<ExitCode>
     let mut display = watch::Watch::new(folder, indices, workers, args.quiet || args.json);
     let done = local::make_all(folder, indices, workers, &command, &stop, &mut |note| display.hear(note));
     display.close();
-    done?;
-    let code = outcome(args, folder)?;
+    let died = done?;
+    let code = outcome(args, folder, asked, &died)?;
     if stop() {
         eprintln!("stopped; the same command goes on");
         return Ok(ExitCode::from(128 + signal.load(Ordering::Relaxed) as u8));
@@ -204,25 +225,33 @@ fn here(args: &MakeArgs, folder: &Folder, indices: &[usize]) -> Result<ExitCode>
     Ok(code)
 }
 
-/// How the sweep stands after all runs were tried.
-fn outcome(args: &MakeArgs, folder: &Folder) -> Result<ExitCode> {
-    let standings = folder.standings()?;
-    let count = |word: &str| standings.iter().filter(|s| s.word() == word).count();
+/// How the asked runs stand after all were tried. `died` are those whose processes ended without a word.
+fn outcome(args: &MakeArgs, folder: &Folder, asked: &[usize], died: &[(usize, String)]) -> Result<ExitCode> {
+    let all = folder.standings()?;
+    let standings: Vec<(usize, &Standing)> = asked.iter().map(|&i| (i, &all[i])).collect();
+    let count = |word: &str| standings.iter().filter(|(_, s)| s.word() == word).count();
+    let name = |i: usize| folder.sweep.runs[i].name.as_str();
     let failed: Vec<(usize, &str, &str)> = standings
         .iter()
-        .enumerate()
-        .filter_map(|(i, s)| match s {
-            Standing::Failed(why) => Some((i, folder.sweep.runs[i].name.as_str(), why.as_str())),
+        .filter_map(|&(i, s)| match s {
+            Standing::Failed(why) => Some((i, name(i), why.as_str())),
             _ => None,
         })
         .collect();
+    let died: Vec<(usize, &str, &str)> = died
+        .iter()
+        .filter(|(i, _)| !all[*i].is_done())
+        .map(|(i, why)| (*i, name(*i), why.as_str()))
+        .collect();
     let (finished, kept) = (count("finished"), count("kept"));
     if args.json {
-        let failed: Vec<_> =
-            failed.iter().map(|(i, name, why)| json!({ "index": i, "name": name, "reason": why })).collect();
+        let listed = |runs: &[(usize, &str, &str)]| -> Vec<_> {
+            runs.iter().map(|(i, name, why)| json!({ "index": i, "name": name, "reason": why })).collect()
+        };
         print_json(&json!({
             "sweep": folder.sweep.name, "folder": folder.path, "runs": standings.len(), "finished": finished,
-            "kept": kept, "failed": failed, "left": standings.len() - finished - kept - failed.len(),
+            "kept": kept, "failed": listed(&failed), "died": listed(&died),
+            "left": standings.len() - finished - kept - failed.len(),
         }))?;
     } else if !args.quiet {
         let mut text = format!("{} of {} runs are finished", finished + kept, standings.len());
@@ -233,9 +262,12 @@ fn outcome(args: &MakeArgs, folder: &Folder) -> Result<ExitCode> {
         for (index, name, why) in &failed {
             text += &format!("failed: {index} {name}: {why}\n");
         }
+        for (index, name, why) in &died {
+            text += &format!("died, the same command goes on with it: {index} {name}: {why}\n");
+        }
         print(&text)?;
     }
-    Ok(if failed.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(1) })
+    Ok(if finished + kept == standings.len() { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 
 fn there(args: &MakeArgs, folder: &Folder, indices: &[usize]) -> Result<ExitCode> {

@@ -37,7 +37,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     use_threads(args.threads)?;
     let folder = args.sweep.open()?;
     let planned = folder.planned(args.index)?;
-    folder.prepare()?;
+    folder.prepare_for_one()?;
     let signal = signals()?;
     let alone = Arc::new(AtomicBool::new(false));
     if args.until_input_ends {

@@ -2,16 +2,18 @@
 
 mod display;
 mod events;
+mod set;
 
 pub use display::{Display, sparkline};
 
+use crate::number::whole;
 use crate::output::print;
 use crate::provenance;
 use crate::world::{WorldArgs, WorldName};
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args as ClapArgs;
 use equimarl_learn::run::{self, Ended};
-use equimarl_learn::{Method, TrainConfig, WorldConfig, checkpoint};
+use equimarl_learn::{Method, RECENT, TrainConfig, WorldConfig, checkpoint};
 use events::Events;
 use serde_json::Value;
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -22,8 +24,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 #[derive(ClapArgs)]
 #[command(after_help = "\
-Settings come from the preset, then from --config, then from flags; --set changes any of them. The resolved settings are
-written to the run directory. Ctrl-C writes a checkpoint; --resume continues with the same bits as never having stopped.
+Settings come from the preset, then from --config, then from flags; --set changes any but preset and world. The resolved
+settings are written to the run directory. Ctrl-C writes a checkpoint; --resume continues with the same bits as never
+having stopped.
 
 Examples:
   equimarl train --world wildlife --drones 3 --method equivariant --steps 100000 --seed 1 --out runs/a
@@ -40,22 +43,22 @@ pub struct Args {
     /// The symmetry that is built in or augmented with [default: C4; C2 for cities that are not square].
     #[arg(long)]
     group: Option<String>,
-    /// Environment steps.
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    /// Environment steps [default: the preset's, 100000].
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole::<u64>)]
     steps: Option<u64>,
-    /// The seed of everything random.
-    #[arg(long, allow_negative_numbers = true)]
+    /// The seed of everything random [default: 0].
+    #[arg(long, allow_negative_numbers = true, value_parser = whole::<u64>)]
     seed: Option<u64>,
-    /// Adam's learning rate.
+    /// Adam's learning rate [default: the preset's].
     #[arg(long, value_name = "X", allow_negative_numbers = true)]
     learning_rate: Option<f64>,
-    /// The settings to start from: default, or paper.
+    /// The settings to start from: default, or paper [default: default].
     #[arg(long, value_name = "NAME")]
     preset: Option<String>,
     /// Settings in a TOML file.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Any other setting, as in TOML: --set discount=0.95.
+    /// Any other setting: --set discount=0.95, --set augment_ratio=rollout.
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
     /// The run directory [default: runs/WORLD-METHOD-SEED].
@@ -175,11 +178,13 @@ fn resumable(args: &Args, folder: &Path) -> Result<()> {
     let config = checkpoint::read_config(folder)
         .with_context(|| format!("{} holds no run that could be continued", folder.display()))?;
     let asked = overlay(args, &config, true)?;
-    ensure!(
-        asked == config,
-        "--resume with other settings: {} was made with other values; leave the flags out, or start a new run",
-        folder.display()
-    );
+    if let Some((key, was, asked)) = set::difference(&config, &asked)? {
+        bail!(
+            "{} was made with {key} = {was}, not {asked}: a run keeps its settings and cannot be extended; leave the flag \
+             out, or start a new run",
+            folder.display()
+        );
+    }
     Ok(())
 }
 
@@ -238,16 +243,9 @@ fn overlay(args: &Args, base: &TrainConfig, group_given: bool) -> Result<TrainCo
     config.check()?;
     let mut group_given = group_given || args.group.is_some();
     for change in &args.set {
-        let (key, value) = change.split_once('=').with_context(|| {
-            format!("cannot read `--set {change}`; write a setting and its value, as in --set discount=0.95")
-        })?;
-        let (key, value) = (key.trim(), value.trim());
+        let (key, value) = set::split(change)?;
         group_given |= key == "group";
-        let line = match key.split_once('.') {
-            Some((table, key)) => format!("[{table}]\n{key} = {value}"),
-            None => format!("{key} = {value}"),
-        };
-        config = TrainConfig::overlay(&config, &line).with_context(|| format!("in --set {change}"))?;
+        config = set::apply(&config, key, value)?;
     }
     if !group_given {
         config.group = config.world.usual_group().into();
@@ -284,6 +282,14 @@ pub fn sized(world: WorldConfig, size: &WorldArgs) -> Result<WorldConfig> {
 fn closing(summary: &Value, folder: &Path) -> String {
     let number = |v: &Value| v.as_f64().map_or("-".into(), |x| format!("{x:.3}"));
     let evaluation = &summary["evaluation"];
+    let learned = match summary["episodes"].as_u64().unwrap_or(0).min(RECENT as u64) {
+        0 => "no training episode ended".into(),
+        count => format!(
+            "return of the last {count} training episodes {} +- {}",
+            number(&summary["return"]["mean"]),
+            number(&summary["return"]["stderr"])
+        ),
+    };
     let mut text = format!(
         "{} {} seed {}: {} steps in {} s ({} steps/s)\n",
         summary["world"].as_str().unwrap_or(""),
@@ -294,9 +300,7 @@ fn closing(summary: &Value, folder: &Path) -> String {
         number(&summary["steps_per_second"]),
     );
     text += &format!(
-        "return of the last training episodes {} +- {}; evaluated {} (likeliest actions), {} (sampled)\n",
-        number(&summary["return"]["mean"]),
-        number(&summary["return"]["stderr"]),
+        "{learned}; evaluated {} (likeliest actions), {} (sampled)\n",
         number(&evaluation["greedy"]["return"]["mean"]),
         number(&evaluation["sampled"]["return"]["mean"]),
     );

@@ -48,6 +48,8 @@ pub enum Note {
 /// Makes all runs of `indices` with `workers` processes at once. `command` gives the program that makes one run; it must
 /// stop, in a way that can be continued, when its standard input ends: so it does even if this process is killed.
 ///
+/// Gives the runs whose processes died, and how: they left no note, and can be continued.
+///
 /// # Errors
 /// If a process cannot be started, or a finished run cannot be kept.
 pub fn make_all(
@@ -57,7 +59,7 @@ pub fn make_all(
     command: &(dyn Fn(usize) -> Command + Sync),
     stop: &dyn Fn() -> bool,
     listen: &mut dyn FnMut(Note),
-) -> Result<()> {
+) -> Result<Vec<(usize, String)>> {
     // A sweep that was killed may not have come to keep what was finished.
     folder.keep(0..folder.sweep.runs.len())?;
     let floor = Floor {
@@ -74,7 +76,7 @@ pub fn make_all(
             scope.spawn(move || floor.work(worker, &sender));
         }
         drop(sender);
-        let mut wrong = None;
+        let (mut wrong, mut died) = (None, vec![]);
         loop {
             if stop() {
                 floor.stop();
@@ -93,11 +95,16 @@ pub fn make_all(
                         wrong.get_or_insert(error);
                         floor.stop();
                     }
+                    if let Note::Ends { index, standing: Standing::Failed(why), .. } = &note
+                        && !floor.is_noted(*index)
+                    {
+                        died.push((*index, why.clone()));
+                    }
                     listen(note);
                 }
             }
         }
-        wrong.map_or(Ok(()), Err)
+        wrong.map_or(Ok(died), Err)
     })
 }
 
@@ -119,6 +126,12 @@ impl Floor<'_> {
 
     fn is_stopping(&self) -> bool {
         self.stopping.load(Ordering::SeqCst)
+    }
+
+    /// Whether the run's folder says that it failed.
+    fn is_noted(&self, index: usize) -> bool {
+        let standing = |planned| self.folder.standing(planned, &Default::default());
+        self.folder.planned(index).is_ok_and(|planned| matches!(standing(planned), Standing::Failed(_)))
     }
 
     fn work(&self, worker: usize, notes: &Sender<Result<Note>>) {

@@ -2,7 +2,8 @@
 //! the queue, so no accounting database is needed.
 //!
 //! Tasks of an array are numbered from 0 and must stay below the cluster's limit; each chunk therefore has a file that
-//! lists its runs, and task k makes the run on line k + 1.
+//! lists its runs, and task k makes the run on line k + 1. It also has its own copy of the sweep's file: whoever changes the
+//! grid while jobs wait does not change what they make.
 
 use crate::error::{Error, Result};
 use crate::folder::Folder;
@@ -11,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs::{self, OpenOptions};
 use std::io::{ErrorKind, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Arrays are this long if the cluster does not say how long they may be: Slurm's own default.
@@ -33,8 +34,11 @@ pub struct Options {
 pub struct Job {
     /// Slurm's number.
     pub id: u64,
-    /// The runs of its tasks 0, 1, ...
+    /// The runs of its tasks 0, 1, ... by their index when it was submitted.
     pub runs: Vec<usize>,
+    /// The names of these runs.
+    #[serde(default)]
+    pub names: Vec<String>,
 }
 
 /// Submits the runs of `indices`, and says which job has which.
@@ -51,14 +55,14 @@ pub fn submit(folder: &Folder, indices: &[usize], program: &Path, options: &Opti
     let logs = home.join("logs");
     fs::create_dir_all(&logs).map_err(|e| Error::file(&logs, e))?;
     let mut jobs = vec![];
-    let before = self::jobs(folder)?.len();
-    for (i, runs) in indices.chunks(limit).enumerate() {
-        let chunk = before + i;
-        let (list, script) = (home.join(format!("{chunk}.runs")), home.join(format!("{chunk}.sh")));
+    for runs in indices.chunks(limit) {
+        let list = new_list(&home)?;
+        let [sweep, script] = ["toml", "sh"].map(|ending| list.with_extension(ending));
         let lines: String = runs.iter().map(|r| format!("{r}\n")).collect();
-        write_file(&list, lines.as_bytes()).map_err(equimarl_learn::Error::from)?;
-        let text = script_text(folder, &list, program)?;
-        write_file(&script, text.as_bytes()).map_err(equimarl_learn::Error::from)?;
+        let text = script_text(folder, &sweep, &list, program)?;
+        for (path, text) in [(&list, &lines), (&sweep, &folder.sweep.text), (&script, &text)] {
+            write_file(path, text.as_bytes()).map_err(equimarl_learn::Error::from)?;
+        }
         let mut command = Command::new("sbatch");
         command.arg("--parsable").args(arguments(folder, runs.len(), &logs, options)).arg(&script);
         let answer = ask(&mut command)?;
@@ -66,11 +70,25 @@ pub fn submit(folder: &Folder, indices: &[usize], program: &Path, options: &Opti
         let Some(id) = id else {
             return Err(Error::Bad(format!("sbatch answered `{}` instead of a job number", answer.trim())));
         };
-        let job = Job { id, runs: runs.to_vec() };
+        let names = runs.iter().map(|i| Ok(folder.planned(*i)?.name.clone())).collect::<Result<_>>()?;
+        let job = Job { id, runs: runs.to_vec(), names };
         note(folder, &job)?;
         jobs.push(job);
     }
     Ok(jobs)
+}
+
+/// A new file for a list of runs. Nobody else has it, even if somebody submits at the same time: lists are read when tasks begin.
+fn new_list(home: &Path) -> Result<PathBuf> {
+    for chunk in 0.. {
+        let list = home.join(format!("{chunk}.runs"));
+        match OpenOptions::new().write(true).create_new(true).open(&list) {
+            Ok(_) => return Ok(list),
+            Err(e) if e.kind() == ErrorKind::AlreadyExists => {}
+            Err(e) => return Err(Error::file(&list, e)),
+        }
+    }
+    Err(Error::Bad(format!("{} is full", home.display())))
 }
 
 /// What `sbatch` is told. The signal goes to the batch shell, which is the run itself, 60 seconds before its time is up.
@@ -90,14 +108,15 @@ fn arguments(folder: &Folder, tasks: usize, logs: &Path, options: &Options) -> V
     all
 }
 
-fn script_text(folder: &Folder, list: &Path, program: &Path) -> Result<String> {
+fn script_text(folder: &Folder, sweep: &Path, list: &Path, program: &Path) -> Result<String> {
     Ok(format!(
         "#!/bin/sh\n\
          # Task k of the array makes the run on line k + 1 of the list.\n\
          run=$(sed -n \"$((SLURM_ARRAY_TASK_ID + 1))p\" {})\n\
-         exec {} sweep run {} --index \"$run\" --threads 1 --quiet\n",
+         exec {} sweep run {} --out {} --index \"$run\" --threads 1 --quiet\n",
         quoted(list)?,
         quoted(program)?,
+        quoted(sweep)?,
         quoted(&folder.path)?,
     ))
 }
@@ -149,7 +168,16 @@ pub fn queue(folder: &Folder) -> Result<BTreeMap<usize, Queued>> {
     }
     // The queue forgets jobs, and to be asked about forgotten ones is an error; so all are asked for.
     let answer = ask(Command::new("squeue").args(["--noheader", "--array", "--format=%F|%K|%T|%r"]))?;
-    Ok(read_queue(&answer, &jobs))
+    let index = |name: &str| folder.sweep.runs.iter().position(|run| run.name == name);
+    Ok(read_queue(&answer, &jobs, &index))
+}
+
+/// Whether there is a cluster to ask.
+///
+/// # Errors
+/// If there is none, in words.
+pub fn check() -> Result<()> {
+    cluster_limit().map(|_| ())
 }
 
 /// A run in the queue.
@@ -163,16 +191,20 @@ pub struct Queued {
     pub reason: String,
 }
 
-fn read_queue(answer: &str, jobs: &[Job]) -> BTreeMap<usize, Queued> {
+/// `index` knows where a run of this name stands in the sweep as it is now.
+fn read_queue(answer: &str, jobs: &[Job], index: &dyn Fn(&str) -> Option<usize>) -> BTreeMap<usize, Queued> {
     let mut found = BTreeMap::new();
     for line in answer.lines() {
         let parts: Vec<&str> = line.trim().split('|').collect();
         let [job, task, state, reason] = parts[..] else { continue };
         let (Ok(id), Ok(number)) = (job.parse::<u64>(), task.parse::<usize>()) else { continue };
-        let run = jobs.iter().find(|j| j.id == id).and_then(|j| j.runs.get(number));
+        let run = jobs.iter().find(|j| j.id == id).and_then(|job| match job.names.get(number) {
+            Some(name) => index(name),
+            None => job.runs.get(number).copied(),
+        });
         if let Some(run) = run {
             let (state, reason) = (state.to_string(), reason.to_string());
-            found.insert(*run, Queued { task: format!("{job}_{task}"), state, reason });
+            found.insert(run, Queued { task: format!("{job}_{task}"), state, reason });
         }
     }
     found
@@ -214,9 +246,12 @@ mod tests {
 
     #[test]
     fn the_queue_is_read_by_job_and_task() {
-        let jobs = [Job { id: 7, runs: vec![4, 9] }, Job { id: 8, runs: vec![2] }];
-        let text = "7|1|RUNNING|None\n8|0|PENDING|Resources\n99|0|RUNNING|None\n7|5|RUNNING|None\nnonsense\n";
-        let found = read_queue(text, &jobs);
+        let names = vec!["a".into(), "b".into(), "gone".into()];
+        let jobs = [Job { id: 7, runs: vec![4, 5, 6], names }, Job { id: 8, runs: vec![2], names: vec![] }];
+        let text = "7|1|RUNNING|None\n8|0|PENDING|Resources\n99|0|RUNNING|None\n7|5|RUNNING|None\n7|2|RUNNING|None\nnonsense\n";
+        // The grid has grown since: what was run 5 is run 9 now.
+        let index = |name: &str| ["a", "b"].iter().position(|n| *n == name).map(|i| i + 8);
+        let found = read_queue(text, &jobs, &index);
         assert_eq!(found.len(), 2);
         assert_eq!((found[&9].state.as_str(), found[&9].task.as_str()), ("RUNNING", "7_1"));
         assert_eq!((found[&2].state.as_str(), found[&2].reason.as_str()), ("PENDING", "Resources"));

@@ -1,7 +1,6 @@
 //! Steps until marks are passed.
 
 use super::setting::TeamRuns;
-use crate::figure::Measure;
 use crate::record::Record;
 use crate::statistics::{Interval, Passing};
 use equimarl_learn::WorldConfig;
@@ -48,13 +47,13 @@ fn marks(world: &WorldConfig) -> &'static [f64] {
 
 impl MarkReport {
     /// All marks that any run has passed.
-    pub(super) fn all(world: &WorldConfig, measure: Measure, teams: &[TeamRuns<'_>]) -> Vec<MarkReport> {
+    pub(super) fn all(world: &WorldConfig, teams: &[TeamRuns<'_>]) -> Vec<MarkReport> {
         let mut reports = vec![];
         for mark in marks(world) {
             let passings: Vec<(String, Passing)> = teams
                 .iter()
                 .filter(|t| !t.ended.is_empty())
-                .map(|t| (t.team.name(), Passing::of(t.ended.iter().map(|r| passed(r, measure, *mark)))))
+                .map(|t| (t.team.name(), Passing::of(t.ended.iter().map(|r| passed(r, *mark)))))
                 .collect();
             if passings.iter().all(|(_, p)| p.passed() == 0) {
                 continue;
@@ -79,14 +78,10 @@ impl MarkReport {
     }
 }
 
-/// When a run passed a mark, and how many steps it was given. Summaries know it exactly, curves to the next point.
-fn passed(record: &Record, measure: Measure, mark: f64) -> (Option<u64>, u64) {
-    let exact = record.summary["reached"][mark.to_string()].as_u64();
-    let in_curve = || {
-        let beyond = |p: &&(f64, f64)| measure.sign() * (p.1 - mark) > 0.0;
-        let points = measure.points(&record.curve);
-        points.iter().find(beyond).map(|p| p.0 as u64)
-    };
-    let steps = if record.summary["reached"].is_object() { exact } else { in_curve() };
-    (steps, record.config.steps)
+/// When a run passed a mark, and how many steps it was given. The summary knows it exactly; of a run that failed, its metrics
+/// know it to the next line.
+fn passed(record: &Record, mark: f64) -> (Option<u64>, u64) {
+    let mark = mark.to_string();
+    let by_metrics = || record.reached.as_ref()?.get(&mark).copied();
+    (record.summary["reached"][&mark].as_u64().or_else(by_metrics), record.config.steps)
 }

@@ -190,7 +190,7 @@ fn methods() -> String {
     body += &paragraph(
         "Score of a run after N steps: the mean of its training curve (sampled actions; the mean return of the last 100 \
          episodes, or the mean waiting time of the last 20) over the last tenth of the steps before N. Teams with different \
-         budgets are compared after as many steps as both made. Evaluated values are of 100 episodes that are the same for \
+         budgets are compared after as many steps as both made. Evaluated values are of episodes that are the same for \
          all, after the last step.",
     );
     body += &paragraph(&format!(

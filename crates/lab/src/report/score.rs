@@ -65,9 +65,12 @@ impl TeamScore {
     }
 }
 
-/// Whether a run counts after `steps`: it was to make so many, and has ended.
+/// Whether a run counts after `steps`: it was to make so many, and has ended. Where the learning rate decays to the end of the
+/// budget, a longer run is not one that went on: it was elsewhere in its schedule.
 pub(super) fn counts(record: &Record, steps: u64) -> bool {
-    record.config.steps >= steps && record.state != State::Unfinished
+    let budget = record.config.steps;
+    let so_many = if record.config.decay { budget == steps } else { budget >= steps };
+    so_many && record.state != State::Unfinished
 }
 
 /// The score of a run after `steps`; `random` is what random actions give.
@@ -116,7 +119,7 @@ impl Measure {
     }
 
     /// 1 if more is better, -1 if less is.
-    pub(super) fn sign(self) -> f64 {
+    pub(crate) fn sign(self) -> f64 {
         match self {
             Measure::Return => 1.0,
             Measure::Waiting => -1.0,

@@ -102,7 +102,7 @@ impl SettingReport {
             slug: setting.slug(),
             measure,
             comparisons: Comparison::all(&after, &names, measure),
-            marks: MarkReport::all(&setting.world, measure, teams),
+            marks: MarkReport::all(&setting.world, teams),
             references,
             teams: reports,
             after,

@@ -3,7 +3,7 @@
 use super::setting::TeamRuns;
 use crate::choose::{Choice, choose_for};
 use crate::record::{Record, State};
-use crate::setting::{Setting, Team};
+use crate::setting::{Setting, Team, one_per_seed};
 use serde::Serialize;
 use std::collections::BTreeSet;
 
@@ -64,6 +64,13 @@ impl<'a> Staged<'a> {
         }
         for team in shown.teams() {
             let choice = choices.iter().find(|c| c.method == team.name());
+            if choice.is_none() {
+                // Others were chosen for.
+                notes.push(format!(
+                    "{name}: nothing says how the learning rate of {} was chosen.",
+                    team.name()
+                ));
+            }
             let (runs, flattered) = pick(&shown.runs_of(&team), &team, choice, name, notes);
             if flattered || self.same_seeds(&team) || self.reported.is_empty() {
                 chosen_on = ChosenOn::ReportedSeeds;
@@ -117,17 +124,30 @@ fn pick<'a>(
                 choice.is_some_and(|c| c.rates.iter().flat_map(|r| &r.seeds).any(|s| here.contains(s)));
             (chosen, tried)
         }
-        (several, _) => {
+        (several, chosen) => {
             let list: Vec<String> = several.iter().map(f64::to_string).collect();
+            let why = chosen.map_or("no rate could be chosen".into(), |c| {
+                format!("{c}, which was chosen, is not among them")
+            });
             notes.push(format!(
-                "{setting}: {} has runs at {}, and no rate could be chosen; the first is shown.",
+                "{setting}: {} has runs at {}, and {why}; the first is shown.",
                 team.name(),
                 list.join(", ")
             ));
             (several[0], false)
         }
     };
-    let all: Vec<&Record> = runs.iter().copied().filter(|r| r.config.learning_rate == rate).collect();
+    let at_rate: Vec<&Record> = runs.iter().copied().filter(|r| r.config.learning_rate == rate).collect();
+    let all = one_per_seed(&at_rate);
+    if all.len() < at_rate.len() {
+        notes.push(format!(
+            "{setting}: {} has several runs of the same seed, which are not independent; of each seed the longest counts ({} \
+             of {}).",
+            team.name(),
+            all.len(),
+            at_rate.len()
+        ));
+    }
     let ended = all.iter().copied().filter(|r| r.state != State::Unfinished).collect();
     (Some(TeamRuns { team: team.clone(), learning_rate: rate, all, ended }), flattered)
 }

@@ -1,6 +1,6 @@
 //! Everything that a report says, before it is written down.
 
-use super::setting::SettingReport;
+use super::setting::{SettingReport, TeamReport};
 use super::stage::{ChosenOn, Staged};
 use super::together::Together;
 use crate::choose::Choice;
@@ -9,8 +9,8 @@ use crate::record::{Record, State};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The name of a sweep that chooses learning rates ends like this.
-pub const RATES: &str = "-rates";
+/// Intervals of fewer runs are not to be trusted.
+const FEW: usize = 5;
 
 /// A run in the list of all runs.
 #[derive(Clone, Debug, Serialize)]
@@ -57,25 +57,23 @@ pub struct Study {
 impl Study {
     /// Of runs that were found; those in `rates`, and those of sweeps whose name ends in `-rates`, chose learning rates.
     pub fn of(gathered: &Gathered, rates: &Gathered) -> Study {
-        let explicit: BTreeSet<&str> = rates.runs.iter().map(|f| f.record.config_hash.as_str()).collect();
-        let by_name = |f: &&Found| f.sweep.ends_with(RATES);
-        let named: BTreeSet<&str> =
-            gathered.runs.iter().filter(by_name).map(|f| f.record.config_hash.as_str()).collect();
-        let choosing =
-            |r: &Record| explicit.contains(r.config_hash.as_str()) || named.contains(r.config_hash.as_str());
-        let extra = rates
-            .runs
-            .iter()
-            .filter(|f| gathered.runs.iter().all(|g| g.record.config_hash != f.record.config_hash));
-        let found: Vec<&Found> = gathered.runs.iter().chain(extra).collect();
-        let records: Vec<&Record> = found.iter().map(|f| &f.record).collect();
+        // A run may have been made twice, once to choose and once to be reported: then it is both.
+        let explicit: BTreeSet<&str> = rates.runs.iter().map(|f| f.place.as_str()).collect();
+        let stage = |f: &Found| f.for_choosing() || explicit.contains(f.place.as_str());
+        let known: BTreeSet<&str> =
+            gathered.runs.iter().filter(|f| stage(f)).map(|f| f.record.config_hash.as_str()).collect();
+        let extra = rates.runs.iter().filter(|f| !known.contains(f.record.config_hash.as_str()));
+        let found: Vec<(&Found, bool)> =
+            gathered.runs.iter().map(|f| (f, stage(f))).chain(extra.map(|f| (f, true))).collect();
+        let records: Vec<&Record> = found.iter().map(|(f, _)| &f.record).collect();
+        let choosing = |r: &Record| found.iter().any(|(f, yes)| *yes && std::ptr::eq(&f.record, r));
         let mut study = Study {
             notes: vec![],
             chosen_on: BTreeMap::new(),
             choice: vec![],
             settings: vec![],
             together: None,
-            runs: found.iter().map(|f| RunLine::of(f, choosing(&f.record))).collect(),
+            runs: found.iter().map(|(f, yes)| RunLine::of(f, *yes)).collect(),
             unreadable: gathered.unreadable.iter().chain(&rates.unreadable).cloned().collect(),
             made_by: origins(&records, |s| {
                 Some(format!("{} ({})", s["version"].as_str()?, s["commit"].as_str()?))
@@ -90,7 +88,23 @@ impl Study {
         }
         study.together = Together::of(&study.settings);
         study.note_states();
+        study.note_few_runs();
         study
+    }
+
+    /// Intervals of a handful of runs look more certain than they are.
+    fn note_few_runs(&mut self) {
+        for setting in &self.settings {
+            let few = |t: &&TeamReport| (1..FEW).contains(&(t.finished + t.failed));
+            let names: Vec<&str> = setting.teams.iter().filter(few).map(|t| t.method.as_str()).collect();
+            if !names.is_empty() {
+                self.notes.push(format!(
+                    "{}: fewer than {FEW} runs of {}; the intervals of so few are narrower than they should be.",
+                    setting.setting,
+                    names.join(", ")
+                ));
+            }
+        }
     }
 
     /// What is missing is said before anybody reads numbers.

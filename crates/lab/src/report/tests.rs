@@ -17,7 +17,15 @@ fn run(sweep: &str, method: Method, rate: f64, seed: u64, steps: u64, value: f64
         "reached": { "1.5": 1000 * seed }, "evaluation": { "optimum": 2.7785 }, "version": "1", "commit": "abc", "cpu": "x"
     });
     let name = format!("{method}-{rate}-{seed}");
-    let record = Record { name, state: State::Finished, config_hash: config.hash(), config, summary, curve };
+    let record = Record {
+        name,
+        state: State::Finished,
+        config_hash: config.hash(),
+        config,
+        summary,
+        reached: None,
+        curve,
+    };
     Found { sweep: sweep.into(), place: "here".into(), record }
 }
 
@@ -32,13 +40,13 @@ fn rates_chosen_on_other_seeds_are_said_to_be() {
         runs.push(run("w-rates", Method::Equivariant, 1e-3, seed, 50_000, 2.0));
         runs.push(run("w-rates", Method::Equivariant, 3e-3, seed, 50_000, 1.0));
     }
-    runs.extend((1..=4).map(|seed| run("w", Method::Equivariant, 1e-3, seed, 100_000, 2.5)));
+    runs.extend((1..=5).map(|seed| run("w", Method::Equivariant, 1e-3, seed, 100_000, 2.5)));
     let study = study(runs);
     assert_eq!(study.chosen_on["wildlife, 3 drones"], ChosenOn::OtherSeeds);
     assert!(study.notes.is_empty(), "{:?}", study.notes);
     assert_eq!(study.choice[0].chosen, Some(1e-3));
     let team = &study.settings[0].teams[0];
-    assert_eq!((team.finished, team.seeds.clone(), team.learning_rate), (4, vec![1, 2, 3, 4], 1e-3));
+    assert_eq!((team.finished, team.seeds.clone(), team.learning_rate), (5, vec![1, 2, 3, 4, 5], 1e-3));
 }
 
 #[test]
@@ -74,6 +82,75 @@ fn a_rate_that_would_not_have_been_chosen_is_noted() {
     assert!(study.notes[0].contains("0.003 would have been chosen"), "{:?}", study.notes);
 }
 
+/// A run that was made to choose and is also reported is both, in whatever order the two are named.
+#[test]
+fn runs_of_both_stages_are_in_both() {
+    let rates: Vec<Found> = [(1e-3, 2.0), (3e-3, 1.0)]
+        .into_iter()
+        .flat_map(|(rate, value)| {
+            (1..=2).map(move |seed| run("o-rates", Method::Plain, rate, seed, 50_000, value))
+        })
+        .map(|found| Found { place: format!("rates {}", found.record.name), ..found })
+        .collect();
+    let shown: Vec<Found> = (1..=2).map(|seed| run("a", Method::Plain, 1e-3, seed, 50_000, 2.0)).collect();
+    let gathered = |runs: &[Found]| Gathered { runs: runs.to_vec(), unreadable: vec![] };
+    let nothing = Gathered::default();
+    for (main, extra) in [
+        (gathered(&[shown.clone(), rates.clone()].concat()), &nothing),
+        (gathered(&[rates.clone(), shown.clone()].concat()), &nothing),
+        (gathered(&shown), &gathered(&rates)),
+        (gathered(&[shown.clone(), rates.clone()].concat()), &gathered(&rates)),
+    ] {
+        let study = Study::of(&main, extra);
+        assert_eq!(study.choice[0].chosen, Some(1e-3));
+        assert_eq!(study.choice[0].rates.iter().map(|r| r.seeds.len()).collect::<Vec<_>>(), [2, 2]);
+        assert_eq!(study.settings[0].teams[0].seeds, [1, 2]);
+        assert_eq!(study.chosen_on["wildlife, 3 drones"], ChosenOn::ReportedSeeds);
+        assert_eq!(study.runs.iter().filter(|r| r.for_choosing).count(), 4);
+    }
+}
+
+#[test]
+fn a_seed_counts_once() {
+    let mut runs: Vec<Found> =
+        (1..=2).map(|seed| run("w", Method::Plain, 1e-3, seed, 100_000, 2.0)).collect();
+    runs.push(run("w", Method::Plain, 1e-3, 2, 50_000, 1.0));
+    let mut again = run("v", Method::Plain, 1e-3, 1, 100_000, 2.0);
+    again.record.config.evaluate_every = 777;
+    again.record.config_hash = again.record.config.hash();
+    runs.push(again);
+    let study = study(runs);
+    assert_eq!(study.settings[0].teams[0].seeds, [1, 2]);
+    assert_eq!(study.settings[0].after[0].teams[0].scores, [2.0, 2.0]);
+    assert!(study.notes.iter().any(|n| n.contains("(2 of 4)")), "{:?}", study.notes);
+    assert_eq!(study.choice[0].rates[0].seeds, [1, 2]);
+}
+
+#[test]
+fn budgets_with_a_decaying_rate_are_not_mixed() {
+    let mut runs: Vec<Found> =
+        (1..=2).map(|seed| run("w", Method::Equivariant, 1e-3, seed, 200_000, 2.5)).collect();
+    runs.extend((1..=2).map(|seed| run("w", Method::Plain, 1e-3, seed, 100_000, 2.0)));
+    assert_eq!(study(runs.clone()).settings[0].comparisons.len(), 1);
+    for run in &mut runs {
+        run.record.config.decay = true;
+        run.record.config_hash = run.record.config.hash();
+    }
+    assert_eq!(study(runs).settings[0].comparisons.len(), 0);
+}
+
+#[test]
+fn what_was_not_chosen_for_is_said() {
+    let mut runs: Vec<Found> = [1e-3, 3e-3].map(|r| run("w-rates", Method::Plain, r, 101, 50_000, r)).into();
+    runs.extend([1e-4, 3e-4].map(|r| run("w", Method::Plain, r, 1, 50_000, 1.0)));
+    runs.push(run("w", Method::Equivariant, 1e-3, 1, 50_000, 1.0));
+    let notes = study(runs).notes;
+    let said = |part: &str| notes.iter().any(|n| n.contains(part));
+    assert!(said("0.003, which was chosen, is not among them"), "{notes:?}");
+    assert!(said("nothing says how the learning rate of equivariant was chosen"), "{notes:?}");
+    assert!(said("fewer than 5 runs of equivariant, plain"), "{notes:?}");
+}
+
 #[test]
 fn teams_are_compared_after_as_many_steps() {
     let mut runs: Vec<Found> =
@@ -104,6 +181,7 @@ fn failed_runs_count_as_chance_and_unfinished_ones_do_not_count() {
         run.record.curve.returns.truncate(5);
     }
     runs[1].record.state = State::Failed("the loss is inf".into());
+    runs[1].record.reached = Some([("1.5".to_string(), 700)].into());
     runs[2].record.state = State::Unfinished;
     let study = study(runs);
     let setting = &study.settings[0];
@@ -112,6 +190,8 @@ fn failed_runs_count_as_chance_and_unfinished_ones_do_not_count() {
     assert_eq!(setting.after[0].teams[0].scores, [2.0, random]);
     let team = &setting.teams[0];
     assert_eq!((team.finished, team.failed, team.unfinished), (1, 1, 1));
+    let passing = &setting.marks[0].teams[0];
+    assert_eq!((setting.marks[0].mark, passing.runs, passing.passed, passing.low), (1.5, 2, 2, 775.0));
     assert!(study.notes.iter().any(|n| n.starts_with("1 run is not finished")), "{:?}", study.notes);
     assert!(study.notes.iter().any(|n| n.starts_with("1 run failed")), "{:?}", study.notes);
 }

@@ -44,7 +44,12 @@ impl Passing {
     /// How many times as many steps as `other` this takes: the ratio of the medians, with its interval. It is infinite where
     /// only `other` passed, 0 where only this did, and not a number if neither did.
     pub fn ratio(&self, other: &Passing) -> Interval {
-        let ratio = |a: f64, b: f64| if b.is_infinite() && a.is_finite() { 0.0 } else { a / b };
+        let ratio = |a: f64, b: f64| match (a.is_infinite(), b.is_infinite()) {
+            // What a processor makes of inf / inf has a sign, and so a place among sorted numbers, of its choice.
+            (true, true) => f64::NAN,
+            (false, true) => 0.0,
+            _ => a / b,
+        };
         bootstrap(&[&self.steps, &other.steps], |strata| ratio(median(&strata[0]), median(&strata[1])))
     }
 }

@@ -1,5 +1,6 @@
 //! Everything that decides what a training run does. Training is a function of this and nothing else.
 
+mod kind;
 mod method;
 mod suggest;
 mod world;
@@ -10,6 +11,7 @@ pub use world::{AnyWorld, WorldConfig};
 use crate::error::{Error, Result};
 use equimarl_group::Group;
 use equimarl_nn::{NetworkConfig, Widths};
+use kind::of_kind;
 use serde::{Deserialize, Serialize};
 use suggest::unknown;
 use toml::{Table, Value};
@@ -157,9 +159,10 @@ impl TrainConfig {
             .map_err(|e: toml::de::Error| Error::BadConfig(format!("not TOML: {}", e.message())))?;
         let mut table = Table::try_from(base).map_err(|e| Error::BadConfig(e.to_string()))?;
         for (key, value) in changes {
-            match (key.as_str(), value) {
-                ("world", Value::Table(new)) => merge_world(&mut table, new)?,
-                (_, value) if table.contains_key(&key) => {
+            match (key.as_str(), table.get(&key), value) {
+                ("world", _, Value::Table(new)) => merge_world(&mut table, new)?,
+                (_, Some(old), value) => {
+                    let value = of_kind(&key, old, value)?;
                     table.insert(key, value);
                 }
                 _ => return Err(unknown(&key, table.keys())),
@@ -303,9 +306,11 @@ fn merge_world(table: &mut Table, new: Table) -> Result<()> {
         world = Table::try_from(WorldConfig::named(name)?).map_err(|e| Error::BadConfig(e.to_string()))?;
     }
     for (key, value) in new {
-        if !world.contains_key(&key) {
-            return Err(unknown(&format!("world.{key}"), world.keys().map(|k| k.as_str())));
-        }
+        let name = format!("world.{key}");
+        let Some(old) = world.get(&key) else {
+            return Err(unknown(&name, world.keys()));
+        };
+        let value = of_kind(&name, old, value)?;
         world.insert(key, value);
     }
     table.insert("world".into(), Value::Table(world));
@@ -342,6 +347,12 @@ mod tests {
     }
 
     #[test]
+    fn whole_numbers_may_be_written_short() {
+        assert_eq!(TrainConfig::overlay(&base(), "steps = 2e5").unwrap().steps, 200_000);
+        assert_eq!(TrainConfig::overlay(&base(), "learning_rate = 1").unwrap().learning_rate, 1.0);
+    }
+
+    #[test]
     fn changes_change_the_hash() {
         let other = TrainConfig::overlay(&base(), "seed = 1").unwrap();
         assert_ne!(other.hash(), base().hash());
@@ -363,7 +374,14 @@ mod tests {
             ("[world]\nname = \"chess\"", "no world is called `chess`"),
             ("[world]\nrows = 4", "there is no setting `world.rows`"),
             ("steps = ", "not TOML"),
-            ("steps = \"many\"", "invalid type"),
+            ("steps = \"many\"", "`steps` must be a whole number"),
+            ("seed = 1.5", "`seed` must be a whole number from 0 on, not 1.5"),
+            ("seed = -1", "`seed` must be a whole number from 0 on, not -1"),
+            ("clip = true", "`clip` must be a number, not true"),
+            ("decay = 1", "`decay` must be true or false, not 1"),
+            ("group = 4", "`group` must be a name in quotes, not 4"),
+            ("world = \"traffic\"", "`world` must be a table"),
+            ("[world]\ndrones = [1, 2]", "`world.drones` must be a whole number"),
         ] {
             let error = TrainConfig::overlay(&base(), text).unwrap_err().to_string();
             assert!(error.contains(part), "{text}: {error}");

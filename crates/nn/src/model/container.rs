@@ -159,6 +159,10 @@ fn header_of(bytes: &[u8]) -> Result<(&[u8], &[u8])> {
     let Some((length, rest)) = bytes.split_first_chunk::<8>() else {
         return bad(format!("it is not a safetensors file: it has {} bytes", bytes.len()));
     };
+    // Any eight bytes are a length, so what follows tells whether they were meant as one.
+    if rest.first() != Some(&b'{') {
+        return Err(not_safetensors("it does not begin like one"));
+    }
     let length = u64::from_le_bytes(*length);
     if length > MAX_HEADER as u64 {
         return bad(format!("its header claims {length} bytes, and models have at most {MAX_HEADER}"));

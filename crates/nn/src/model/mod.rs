@@ -260,6 +260,14 @@ impl Network {
         }
     }
 
+    /// What this network's model file would say of it.
+    ///
+    /// # Errors
+    /// If its config does not make a network.
+    pub fn metadata(&self, extra: &Value) -> Result<Metadata> {
+        Ok(Metadata::of(self.config(), Content::Coefficients, extra)?.0)
+    }
+
     /// Writes the model file in one step: a crash leaves the old file or the new one. `extra` is free: commit, seed.
     ///
     /// # Errors

@@ -131,6 +131,7 @@ fn a_loaded_network_is_the_saved_one() {
         assert_eq!(outputs(&loaded), outputs(&network));
         assert_eq!(loaded.to_bytes(&extra).unwrap(), bytes);
         assert_eq!(Metadata::from_bytes(&bytes).unwrap(), metadata);
+        assert_eq!(network.metadata(&extra).unwrap(), metadata);
 
         let dense = network.dense();
         let bytes = dense.to_bytes(&extra).unwrap();
@@ -183,9 +184,10 @@ fn other_files_are_refused_with_their_reason() {
     let bytes = network.to_bytes(&Value::Null).unwrap();
     for (bytes, part) in [
         (vec![], "not a safetensors file: it has 0 bytes"),
-        (b"GIF89a and then some".to_vec(), "its header claims"),
+        (b"GIF89a and then some".to_vec(), "it is not a safetensors file"),
+        (b"nonsense".to_vec(), "it is not a safetensors file"),
         (vec![0; 64], "not a safetensors file"),
-        ([&(1u64 << 21).to_le_bytes()[..], &vec![b' '; 1 << 21]].concat(), "its header claims 2097152 bytes"),
+        ([&(1u64 << 21).to_le_bytes()[..], &vec![b'{'; 1 << 21]].concat(), "its header claims 2097152 bytes"),
         (bytes[..bytes.len() - 4].to_vec(), "it may be cut off"),
         ([&bytes[..], &[0]].concat(), "follow; it may be cut off"),
     ] {
