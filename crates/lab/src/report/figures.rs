@@ -91,15 +91,43 @@ impl SettingReport {
         } else {
             ""
         };
+        let mut chart = learning_curves(&records, self.measure, self.references.lines());
+        let cut = match self.references.random.and_then(|random| self.without_collapse(&chart, random)) {
+            Some(range) => {
+                chart.y_range = Some(range);
+                " What leaves the figure is worse than acting at random."
+            }
+            None => "",
+        };
         let caption = format!(
-            "Learning curves: the median over seeds, with a band from the first to the third quartile.{failed}{controllers}"
+            "Learning curves: the median over seeds, with a band from the first to the third quartile.{failed}{cut}{controllers}"
         );
-        let chart = learning_curves(&records, self.measure, self.references.lines());
         Figure::chart(
             format!("{}-curves", self.slug),
             caption,
             Chart { title: title(&self.setting), ..chart },
         )
+    }
+
+    /// A range of values that ends a little beyond random actions, if some curve goes farther: one that collapses would press
+    /// the others into a line.
+    fn without_collapse(&self, chart: &Chart, random: f64) -> Option<(f64, f64)> {
+        let points = || chart.series.iter().flat_map(|s| &s.points);
+        let finite = |v: &f64| v.is_finite();
+        let lowest = points().map(|p| p.low).filter(finite).fold(f64::MAX, f64::min);
+        let highest = points().map(|p| p.high).filter(finite).fold(f64::MIN, f64::max);
+        let lines = chart.lines.iter().map(|l| l.value);
+        match self.measure {
+            Measure::Return => {
+                let high = lines.fold(highest, f64::max);
+                let room = 0.06 * (high - random);
+                (lowest < random - 2.0 * room && room > 0.0).then_some((random - room, high + room))
+            }
+            Measure::Waiting => {
+                let top = 1.25 * lines.fold(random, f64::max);
+                chart.y_range.filter(|(_, high)| *high > top).map(|(low, _)| (low, top))
+            }
+        }
     }
 
     fn means(&self, after: &After) -> Figure {
