@@ -5,7 +5,7 @@ use super::score::{After, TeamScore};
 use super::setting::SettingReport;
 use super::study::Study;
 use super::tables::thousands;
-use super::together::Together;
+use super::together::{TeamTogether, Together};
 use crate::figure::{
     Beyond, Chart, Intervals, Measure, Point, Reference, Row, Scale, Series, learning_curves,
 };
@@ -225,6 +225,12 @@ impl SettingReport {
         let sign = self.measure.sign();
         let all = || after.teams.iter().flat_map(|t| t.scores.iter().copied());
         let (low, high) = all().fold((f64::MAX, f64::MIN), |(a, b), v| (a.min(v), b.max(v)));
+        // How much worse than random a run is tells nothing more.
+        let (low, high) = match (self.references.random, self.measure) {
+            (Some(random), Measure::Return) if random < high => (low.max(random), high),
+            (Some(random), Measure::Waiting) if random > low => (low, high.min(random)),
+            _ => (low, high),
+        };
         let room = 0.05 * (high - low).max(0.1);
         let place = |i: usize| low - room + (high - low + 2.0 * room) * i as f64 / (PLACES - 1) as f64;
         let places: Vec<f64> = (0..PLACES).map(place).collect();
@@ -265,15 +271,27 @@ impl Together {
             .map(|(name, steps)| format!("{name} after {} steps", thousands(*steps as f64)))
             .collect();
         let over = names.join("; ");
+        // As in a single setting, one that broke down would hide the differences of the others.
+        let broken = |t: &TeamTogether| t.iqm.high <= 0.0;
+        let any_broken = self.teams.iter().any(broken) && !self.teams.iter().all(broken);
+        let of = |t: &TeamTogether| Row {
+            beyond: if any_broken && broken(t) { Beyond::All } else { Beyond::Nothing },
+            ..row(t.method.clone(), colour(&t.method), t.iqm)
+        };
         let means = Intervals {
             title: "All settings with a known optimum".into(),
             x_label: "normalised score: 0 is random, 1 the best possible".into(),
-            rows: self.teams.iter().map(|t| row(t.method.clone(), colour(&t.method), t.iqm)).collect(),
+            rows: self.teams.iter().map(of).collect(),
             ..Intervals::default()
+        };
+        let off = if any_broken {
+            " An arrow and a number: a team no better than random, off the axis."
+        } else {
+            ""
         };
         let caption = format!(
             "The interquartile mean over all runs of all settings ({over}) with its 95% bootstrap interval, runs resampled \
-             within each setting."
+             within each setting.{off}"
         );
         let mut figures = vec![Figure::intervals("all-iqm".into(), caption, means)];
         let rows: Vec<Row> = self
