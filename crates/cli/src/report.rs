@@ -4,7 +4,7 @@ use crate::output::{print, print_json, table};
 use crate::provenance;
 use anyhow::{Context, Result};
 use clap::Args as ClapArgs;
-use equimarl_lab::report::{Study, page};
+use equimarl_lab::report::{Study, figures_of, page};
 use equimarl_lab::tensorboard::export;
 use equimarl_lab::{Found, Gathered, gather};
 use equimarl_nn::model::write_file;
@@ -79,6 +79,8 @@ pub fn run(args: &Args) -> Result<ExitCode> {
 /// Writes the page last, so that whoever sees it has all its figures.
 fn write(study: &Study, out: &Path, args: &Args) -> Result<Vec<PathBuf>> {
     std::fs::create_dir_all(out).with_context(|| format!("cannot make the folder {}", out.display()))?;
+    let page_path = out.join("index.html");
+    let before = figures_of(&std::fs::read_to_string(&page_path).unwrap_or_default());
     let mut files = vec![];
     for figure in study.figures() {
         let path = out.join(format!("{}.svg", figure.name));
@@ -86,9 +88,12 @@ fn write(study: &Study, out: &Path, args: &Args) -> Result<Vec<PathBuf>> {
         files.push(path);
     }
     let made_by = format!("{} ({})", env!("CARGO_PKG_VERSION"), provenance::COMMIT);
-    let path = out.join("index.html");
-    write_file(&path, page(study, &command(args), &made_by).as_bytes())?;
-    files.insert(0, path);
+    write_file(&page_path, page(study, &command(args), &made_by).as_bytes())?;
+    // Figures of an earlier report would be taken for this one's.
+    for old in before.iter().map(|name| out.join(format!("{name}.svg"))).filter(|old| !files.contains(old)) {
+        let _ = std::fs::remove_file(old);
+    }
+    files.insert(0, page_path);
     Ok(files)
 }
 

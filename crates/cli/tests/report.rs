@@ -87,6 +87,13 @@ fn runs_become_a_page_figures_and_json() {
     assert_eq!(page, fs::read_to_string(home.join("out/index.html")).unwrap());
     let text = String::from_utf8(equimarl(&["report", &places, "--out", &out]).stdout).unwrap();
     assert!(text.contains("equivariant over plain after 1600 steps: better with probability"), "{text}");
+    // A smaller report in the same place takes away what is no longer true, and nothing else.
+    let (compared, own) =
+        (home.join("out/wildlife-3-drones-improvement.svg"), home.join("out/wildlife-3-drones-mine.svg"));
+    assert!(compared.exists());
+    fs::write(&own, "<svg/>").unwrap();
+    json(&["report", &home.join("sweep/equivariant-1").display().to_string(), "--out", &out]);
+    assert!(!compared.exists() && own.exists());
 }
 
 #[test]

@@ -17,7 +17,7 @@ mod together;
 pub use compare::Comparison;
 pub use figures::Figure;
 pub use marks::{MarkReport, TeamPassing};
-pub use page::page;
+pub use page::{figures_of, page};
 pub use references::References;
 pub use score::{After, Quartiles, TeamScore};
 pub use setting::{SettingReport, TeamReport};

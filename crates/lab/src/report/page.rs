@@ -12,6 +12,8 @@ use crate::statistics::RESAMPLES;
 
 const STYLE: &str = include_str!("style.css");
 
+const FIGURES: &str = "<meta name=\"figures\" content=\"";
+
 /// The page. `command` is what made it, `made_by` which version.
 pub fn page(study: &Study, command: &str, made_by: &str) -> String {
     let mut body = String::from("<header>\n<h1>What the runs amount to</h1>\n");
@@ -47,13 +49,25 @@ pub fn page(study: &Study, command: &str, made_by: &str) -> String {
         escape(command),
         escape(made_by)
     );
+    let names: Vec<String> = study.figures().into_iter().map(|f| f.name).collect();
     format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         {FIGURES}{}\">\n\
          <title>What the runs amount to</title>\n<style>\n{STYLE}@media (prefers-color-scheme: dark) {{\n{}}}\n</style>\n\
          </head>\n<body>\n<main>\n{body}</main>\n</body>\n</html>\n",
+        escape(&names.join(" ")),
         dark_rules("")
     )
+}
+
+/// The names of the figures that a page was written with, so that the next one in its place can take away those it has not.
+pub fn figures_of(page: &str) -> Vec<String> {
+    let Some((_, list)) = page.split_once(FIGURES) else { return vec![] };
+    let names = list.split('"').next().unwrap_or_default().split(' ');
+    // They become paths, so nothing but a figure's name may come through.
+    let letters = |n: &&str| n.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-');
+    names.filter(|n| !n.is_empty()).filter(letters).map(String::from).collect()
 }
 
 fn paragraph(text: &str) -> String {

@@ -231,6 +231,9 @@ fn the_page_stands_alone() {
         .collect();
     let study = study(runs);
     let html = page(&study, "equimarl report <x>", "0.1.0 (abc)");
+    let names: Vec<String> = study.figures().into_iter().map(|f| f.name).collect();
+    assert_eq!(figures_of(&html), names);
+    assert_eq!(figures_of("<meta name=\"figures\" content=\"../x a/b ok\">"), ["ok"]);
     for part in ["src=", "<script", "@import", "url(", "href=\"http", "<b>", "NaN"] {
         assert!(!html.contains(part), "{part}");
     }
