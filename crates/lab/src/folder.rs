@@ -308,7 +308,7 @@ impl Folder {
         let Some(Ok(entries)) = self.sweep.kept.as_ref().map(fs::read_dir) else { return Ok(states) };
         for path in entries.filter_map(|e| Some(e.ok()?.path())) {
             if path.extension().is_some_and(|e| e == "jsonl") {
-                states.extend(Record::read_all(&path)?.into_iter().map(|r| (r.config_hash, r.state)));
+                states.extend(Record::states(&path)?);
             }
         }
         Ok(states)
@@ -373,9 +373,17 @@ fn is_busy(run: &Path) -> bool {
 
 /// Whoever was killed while writing left half a line, which would spoil the next one.
 fn cut_torn_line(file: &mut File) -> std::io::Result<()> {
+    let mut last = [b'\n'];
+    if file.metadata()?.len() > 0 {
+        file.seek(SeekFrom::End(-1))?;
+        file.read_exact(&mut last)?;
+    }
+    if last == [b'\n'] {
+        return Ok(());
+    }
     let mut text = Vec::new();
     file.seek(SeekFrom::Start(0))?;
     file.read_to_end(&mut text)?;
     let whole = text.iter().rposition(|b| *b == b'\n').map_or(0, |i| i + 1);
-    if whole < text.len() { file.set_len(whole as u64) } else { Ok(()) }
+    file.set_len(whole as u64)
 }

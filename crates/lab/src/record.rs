@@ -8,7 +8,8 @@ use equimarl_worlds::{Traffic, Wildlife};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::fs;
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader};
 use std::path::Path;
 
 /// A curve keeps at most about this many points.
@@ -83,6 +84,34 @@ impl Record {
             reached,
             curve: Curve::of_metrics(&text).thinned(POINTS),
         })
+    }
+
+    /// How the runs in a file of records stand, by the hash of their settings. It holds no more than a line at a time: sweeps
+    /// ask after every run.
+    ///
+    /// # Errors
+    /// As [`Record::read_all`].
+    pub fn states(path: &Path) -> Result<BTreeMap<String, State>> {
+        #[derive(Deserialize)]
+        struct Short {
+            config_hash: String,
+            state: State,
+        }
+        let failed = |e| Error::file(path, e);
+        let mut file = BufReader::new(File::open(path).map_err(failed)?);
+        let (mut states, mut line, mut number) = (BTreeMap::new(), String::new(), 0);
+        while file.read_line(&mut line).map_err(failed)? > 0 {
+            number += 1;
+            match serde_json::from_str::<Short>(&line) {
+                Ok(short) => {
+                    states.insert(short.config_hash, short.state);
+                }
+                Err(_) if !line.ends_with('\n') => {}
+                Err(e) => return Err(Error::Bad(format!("{} line {number}: {e}", path.display()))),
+            }
+            line.clear();
+        }
+        Ok(states)
     }
 
     /// Reads records from a file with one per line. Of several records of one run, the last one counts.
@@ -181,6 +210,36 @@ fn rounded(x: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn states_are_those_of_the_records() {
+        let path = std::env::temp_dir().join(format!("equimarl-states-{}.jsonl", std::process::id()));
+        let config =
+            TrainConfig::preset("paper", WorldConfig::wildlife(), equimarl_learn::Method::Plain).unwrap();
+        let record = |seed, state| {
+            let config = TrainConfig { seed, ..config.clone() };
+            let (config_hash, summary, curve) = (config.hash(), Value::Null, Curve::default());
+            Record { name: "a".into(), state, config_hash, config, summary, reached: None, curve }
+        };
+        let all = [
+            record(1, State::Failed("no".into())),
+            record(2, State::Finished),
+            record(1, State::Finished),
+            record(3, State::Failed("why".into())),
+        ];
+        let lines: Vec<String> = all.iter().map(|r| serde_json::to_string(r).unwrap()).collect();
+        let whole = lines.join("\n") + "\n";
+        // The last line is torn, as after a crash.
+        fs::write(&path, format!("{whole}{}", &lines[0][..40])).unwrap();
+        let read = Record::read_all(&path).unwrap().into_iter().map(|r| (r.config_hash, r.state)).collect();
+        assert_eq!(Record::states(&path).unwrap(), read);
+        assert_eq!(read.len(), 3);
+        fs::write(&path, format!("{{}}\n{whole}")).unwrap();
+        for error in [Record::states(&path).unwrap_err(), Record::read_all(&path).unwrap_err()] {
+            assert!(error.to_string().contains("line 1: missing field"), "{error}");
+        }
+        fs::remove_file(&path).unwrap();
+    }
 
     #[test]
     fn marks_of_failed_runs_need_enough_episodes() {
