@@ -89,6 +89,39 @@ fn stopping_and_continuing_changes_nothing() {
     }
 }
 
+/// Whoever waits for a run that another process is just finishing must leave it alone.
+#[test]
+fn a_run_that_is_finished_meanwhile_stays_as_it_is() {
+    let config = tiny(WorldConfig::wildlife(), Method::Plain, 7, 160);
+    let done = Folder::new("meanwhile-done");
+    run::create(&done.0, &config).unwrap();
+    go(&done.0);
+    let before = result(&done.0);
+    let moved = Folder::new("meanwhile-moved");
+    for moves in [false, true] {
+        // As it was a moment before its end, with somebody at it.
+        let summary = fs::read(done.0.join("summary.json")).unwrap();
+        fs::remove_file(done.0.join("summary.json")).unwrap();
+        let metrics = fs::OpenOptions::new().write(true).open(done.0.join("metrics.jsonl")).unwrap();
+        metrics.lock().unwrap();
+        std::thread::scope(|scope| {
+            // It stops at once: if it went on, it would write again what it should not have cut off.
+            let other = scope.spawn(|| run::train(&done.0, &json!({}), &|| true, &mut |_| {}));
+            std::thread::sleep(std::time::Duration::from_millis(60));
+            fs::write(done.0.join("summary.json"), &summary).unwrap();
+            if moves {
+                fs::rename(&done.0, &moved.0).unwrap();
+            }
+            metrics.unlock().unwrap();
+            match other.join().unwrap() {
+                Ok(ended) => assert!(matches!(ended, Ended::Finished(_)) && !moves),
+                Err(error) => assert!(moves, "{error}"),
+            }
+        });
+        assert_eq!(result(if moves { &moved.0 } else { &done.0 }), before);
+    }
+}
+
 #[test]
 fn a_run_in_progress_shows_the_team_so_far() {
     for method in [Method::Equivariant, Method::CentralPlain] {
