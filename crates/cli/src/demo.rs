@@ -207,12 +207,14 @@ fn closing(summaries: &[Value], args: &Args, figure: &Path, time: Duration) -> S
     };
     let [symmetric, plain] = summaries else { return String::new() };
     let model = args.out.join("equivariant");
+    // As it was called, so that it can be pasted: whoever came by `cargo run` has no `equimarl` on the path.
+    let program = std::env::args().next().unwrap_or_else(|| "equimarl".into());
     format!(
         "\nAfter {} steps the symmetric team returns {} and the plain team {}, of at most {} that anybody could reach \
          ({:.0} s, figure {}).\n\
          To pass a return of {MARK} on average over 100 episodes, the symmetric team needed {} and the plain team {}.\n\
-         Next, watch it (equimarl play --model {} --watch), give it six drones (--drones 6), or check that it turns \
-         with its world (equimarl check network --model {}).\n",
+         Next, watch it ({program} play --model {} --watch), give it six drones (--drones 6), or check that it turns \
+         with its world ({program} check network --model {}).\n",
         args.steps,
         number(&symmetric["return"]["mean"]),
         number(&plain["return"]["mean"]),
