@@ -9,22 +9,25 @@
 
 use crate::panels::{Panel, Panels};
 use crate::simd::{Kernel, Simd};
+use std::mem::MaybeUninit;
 
-/// Accumulators of `M` rows by `N` vectors.
-pub(crate) type Tile<S, const M: usize, const N: usize> = [[<S as Simd>::V; N]; M];
+/// The largest tile of any level: eight rows of two vectors of sixteen.
+const LARGEST: usize = 8 * 32;
 
 /// Takes finished tiles, panel by panel, rows rising within a panel.
+///
+/// A tile comes as floats in memory, not as registers: a sink has branches and loops that the compiler does not unroll
+/// as a whole, and an array that such a loop walks through stays in memory from its beginning, so that every single
+/// multiply-add would be followed by a store (dense layers were three times slower with AVX2 for that). Written out once
+/// by plain stores, the accumulators stay in registers.
 pub(crate) trait Sink {
-    /// A tile whose first element is (`row`, `panel.first`).
+    /// `count` rows from `row` on, of `vectors` vectors each, one after the other; the first element is (`row`,
+    /// `panel.first`).
     ///
     /// # Safety
-    /// The CPU has the instructions of `S`, and the tile lies within the rows and panels the sink was made for.
-    unsafe fn put<S: Simd, const M: usize, const N: usize>(
-        &mut self,
-        row: usize,
-        panel: &Panel<'_>,
-        tile: Tile<S, M, N>,
-    );
+    /// The CPU has the instructions of `S`, the tile lies within the rows and panels the sink was made for, and `tile`
+    /// leads to `count * vectors * S::LANES` floats.
+    unsafe fn put<S: Simd>(&mut self, row: usize, count: usize, panel: &Panel<'_>, tile: *const f32);
     /// All rows of a panel were put.
     fn end(&mut self, panel: &Panel<'_>);
     /// Checks that it can take `rows` x `columns`; panics otherwise.
@@ -124,7 +127,15 @@ impl<K: Sink> Dot<'_, K> {
                     }
                 }
             }
-            self.sink.put::<S, M, N>(row, panel, tile);
+            const { assert!(M * N * S::LANES <= LARGEST) };
+            let mut finished = MaybeUninit::<[f32; LARGEST]>::uninit();
+            let to = finished.as_mut_ptr().cast::<f32>();
+            for (m, row) in tile.iter().enumerate() {
+                for (n, &v) in row.iter().enumerate() {
+                    S::store(to.add((m * N + n) * S::LANES), v);
+                }
+            }
+            self.sink.put::<S>(row, M, panel, to);
         }
     }
 }
@@ -256,17 +267,13 @@ pub(crate) struct Store<'a> {
 
 impl Sink for Store<'_> {
     #[inline(always)]
-    unsafe fn put<S: Simd, const M: usize, const N: usize>(
-        &mut self,
-        row: usize,
-        panel: &Panel<'_>,
-        tile: Tile<S, M, N>,
-    ) {
+    unsafe fn put<S: Simd>(&mut self, row: usize, count: usize, panel: &Panel<'_>, tile: *const f32) {
         // SAFETY: `check` saw room for all rows and columns; columns beyond the panel's real ones are masked.
         unsafe {
-            for (m, values) in tile.iter().enumerate() {
+            for m in 0..count {
                 let to = self.out.as_mut_ptr().add((row + m) * self.columns + panel.first);
-                for (n, &v) in values.iter().enumerate() {
+                for n in 0..panel.vectors {
+                    let v = S::load(tile.add((m * panel.vectors + n) * S::LANES));
                     let v = if self.relu { S::relu(v) } else { v };
                     let to = to.add(n * S::LANES);
                     let left = panel.columns - n * S::LANES;

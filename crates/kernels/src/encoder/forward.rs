@@ -5,7 +5,7 @@ use crate::error::{Result, length, rows};
 use crate::panels::{Aligned, Panel};
 use crate::parallel;
 use crate::simd::Simd;
-use crate::tile::{Dot, Sink, Store, Tile};
+use crate::tile::{Dot, Sink, Store};
 use rayon::prelude::*;
 
 /// Marks a channel that is nowhere positive.
@@ -162,23 +162,19 @@ impl<'a> Pool<'a> {
 
 impl Sink for Pool<'_> {
     #[inline(always)]
-    unsafe fn put<S: Simd, const M: usize, const N: usize>(
-        &mut self,
-        row: usize,
-        _: &Panel<'_>,
-        tile: Tile<S, M, N>,
-    ) {
-        // SAFETY: N is at most 2, and no level has more than WIDEST / 2 lanes; the CPU has the instructions by the
-        // caller's promise.
+    unsafe fn put<S: Simd>(&mut self, row: usize, count: usize, panel: &Panel<'_>, tile: *const f32) {
+        // SAFETY: a panel has at most 2 vectors, and no level has more than WIDEST / 2 lanes; the tile is as long as the
+        // caller promises, and the CPU has the instructions.
         unsafe {
-            for n in 0..N {
+            for n in 0..panel.vectors {
                 let mut best = S::load(self.best.as_ptr().add(n * S::LANES));
                 let mut at = S::load(self.row.as_ptr().add(n * S::LANES));
                 let mut poison = S::load(self.poison.as_ptr().add(n * S::LANES));
-                for (m, values) in tile.iter().enumerate() {
+                for m in 0..count {
+                    let value = S::load(tile.add((m * panel.vectors + n) * S::LANES));
                     let index = S::splat((row + m) as f32);
-                    (best, at) = S::keep_greater(best, at, values[n], index);
-                    poison = S::fma(values[n], S::splat(0.0), poison);
+                    (best, at) = S::keep_greater(best, at, value, index);
+                    poison = S::fma(value, S::splat(0.0), poison);
                 }
                 S::store(self.best.as_mut_ptr().add(n * S::LANES), best);
                 S::store(self.row.as_mut_ptr().add(n * S::LANES), at);
