@@ -78,6 +78,12 @@ pub enum Error {
         /// Length of a row.
         order: usize,
     },
+    /// Tables that describe no group, or maps of pixels that do not follow it.
+    #[error("not a group that turns pixels: {problem}")]
+    Group {
+        /// What is wrong.
+        problem: &'static str,
+    },
     /// Buffers that were filled by another plan, or not filled at all.
     #[error("`{name}` was not filled by this plan (other sizes, or never filled)")]
     Foreign {

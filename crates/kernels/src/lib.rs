@@ -2,6 +2,8 @@
 //!
 //! - [`encoder`]: conv, ReLU, conv, ReLU, global max pool as one operation, with a backward pass that only touches the
 //!   maxima.
+//! - [`dictionary`]: the same encoder for pictures built from few tiles: every distinct patch and window is computed once,
+//!   up to the turns of a group.
 //! - [`messages`]: a message round over a graph as one operation; [`linear`]: dense layers.
 //! - [`gather`]: matrices realised from orbit coefficients, rows copied from distinct ones, and their adjoints.
 //! - [`adam`]: Adam and clipping; [`softmax`]: log-probabilities and entropy.
@@ -47,6 +49,7 @@
 //! ```
 
 pub mod adam;
+pub mod dictionary;
 pub mod encoder;
 mod error;
 pub mod gather;

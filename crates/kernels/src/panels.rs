@@ -24,6 +24,19 @@ impl Aligned {
         self.len = len;
     }
 
+    /// Makes room for at least `len` floats: what was there stays, and nothing is cleared.
+    pub(crate) fn grow(&mut self, len: usize) {
+        if len > self.len {
+            self.resize(len);
+        }
+    }
+
+    /// Exactly `len` zeros.
+    pub(crate) fn zeros(&mut self, len: usize) {
+        self.resize(len);
+        self.as_mut_slice().fill(0.0);
+    }
+
     pub(crate) fn as_slice(&self) -> &[f32] {
         // SAFETY: the lines are plain floats without padding, and `resize` keeps at least `len` of them.
         unsafe { std::slice::from_raw_parts(self.lines.as_ptr().cast(), self.len) }

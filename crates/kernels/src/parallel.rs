@@ -24,6 +24,39 @@ pub(crate) fn chunks_if_worth<T: Send>(
     }
 }
 
+/// Two slices in step, `work(index, chunk of a, chunk of b)`; on one thread if the work is only so many multiply-adds.
+pub(crate) fn pairs<A: Send, B: Send>(
+    multiply_adds: usize,
+    (a, size_a): (&mut [A], usize),
+    (b, size_b): (&mut [B], usize),
+    work: impl Fn(usize, &mut [A], &mut [B]) + Sync + Send,
+) {
+    if alone() || multiply_adds < WORTH {
+        let chunks = a.chunks_mut(size_a).zip(b.chunks_mut(size_b));
+        chunks.enumerate().for_each(|(i, (a, b))| work(i, a, b));
+    } else {
+        let chunks = a.par_chunks_mut(size_a).zip(b.par_chunks_mut(size_b));
+        chunks.enumerate().for_each(|(i, (a, b))| work(i, a, b));
+    }
+}
+
+/// As [`pairs`] for three slices.
+pub(crate) fn triples<A: Send, B: Send, C: Send>(
+    multiply_adds: usize,
+    (a, size_a): (&mut [A], usize),
+    (b, size_b): (&mut [B], usize),
+    (c, size_c): (&mut [C], usize),
+    work: impl Fn(usize, &mut [A], &mut [B], &mut [C]) + Sync + Send,
+) {
+    if alone() || multiply_adds < WORTH {
+        let chunks = a.chunks_mut(size_a).zip(b.chunks_mut(size_b)).zip(c.chunks_mut(size_c));
+        chunks.enumerate().for_each(|(i, ((a, b), c))| work(i, a, b, c));
+    } else {
+        let chunks = a.par_chunks_mut(size_a).zip(b.par_chunks_mut(size_b)).zip(c.par_chunks_mut(size_c));
+        chunks.enumerate().for_each(|(i, ((a, b), c))| work(i, a, b, c));
+    }
+}
+
 /// `work(index, chunk)` for every chunk of `size` elements. Sizes must not depend on the number of threads; then neither
 /// do results.
 pub(crate) fn chunks<T: Send>(data: &mut [T], size: usize, work: impl Fn(usize, &mut [T]) + Sync + Send) {

@@ -35,6 +35,7 @@ pub(crate) trait Simd: Copy {
     /// Lanes outside the mask read as zero and touch no memory.
     unsafe fn load_first(from: *const f32, mask: Self::Mask) -> Self::V;
     unsafe fn store_first(to: *mut f32, v: Self::V, mask: Self::Mask);
+    unsafe fn add(a: Self::V, b: Self::V) -> Self::V;
     /// a * b + c
     unsafe fn fma(a: Self::V, b: Self::V, c: Self::V) -> Self::V;
     /// max(v, 0); NaN stays NaN.
@@ -109,6 +110,26 @@ impl Level {
             Kind::Avx2 => avx2::Avx2::LANES,
             #[cfg(target_arch = "x86_64")]
             Kind::Avx512 => avx512::Avx512::LANES,
+        }
+    }
+
+    /// This level with vectors of at most eight lanes: AVX-512 becomes AVX2.
+    pub(crate) fn narrow(self) -> Self {
+        match self.0 {
+            #[cfg(target_arch = "x86_64")]
+            Kind::Avx512 => Self(Kind::Avx2),
+            _ => self,
+        }
+    }
+
+    /// As [`Level::run`] at the [`Level::narrow`] level, for kernels whose layouts have eight lanes.
+    pub(crate) fn run_narrow<K: Kernel>(self, kernel: K) {
+        match self.0 {
+            // SAFETY: the portable level needs no special instructions.
+            Kind::Portable => unsafe { kernel.run::<Portable>() },
+            // SAFETY: these levels only exist when the CPU has AVX2 and FMA.
+            #[cfg(target_arch = "x86_64")]
+            Kind::Avx2 | Kind::Avx512 => unsafe { avx2::run(kernel) },
         }
     }
 
