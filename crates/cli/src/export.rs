@@ -2,9 +2,9 @@
 
 use crate::network;
 use crate::output::{print, print_json};
-use anyhow::{Context, Result};
+use anyhow::Result;
 use clap::Args as ClapArgs;
-use equimarl_nn::{Batch, BatchBuilder, Network, Sharing, model::write_file};
+use equimarl_nn::{Batch, BatchBuilder, Cache, Network, Sharing, model::write_file};
 use equimarl_worlds::{Purpose, Stream};
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -33,11 +33,11 @@ pub struct Args {
 }
 
 pub fn run(args: &Args) -> Result<ExitCode> {
-    let (network, metadata, _) = network::read(&args.model)?;
-    let dense = network.dense();
+    let (mut network, metadata, _) = network::read(&args.model)?;
+    let dense = network.dense()?;
     dense.save(&args.dense, &metadata.extra)?;
     if let Some(path) = &args.sample {
-        write_file(path, format!("{}\n", sample(&network, args.seed)?).as_bytes())?;
+        write_file(path, format!("{}\n", sample(&mut network, args.seed)?).as_bytes())?;
     }
     let weights: usize = dense.tensors.values().map(|t| t.values.len()).sum();
     if args.json {
@@ -62,9 +62,9 @@ pub fn run(args: &Args) -> Result<ExitCode> {
 const HEARS: [&[usize]; 3] = [&[1, 2], &[0], &[]];
 
 /// A random state, and what the network says about it.
-fn sample(network: &Network, seed: u64) -> Result<Value> {
+fn sample(network: &mut Network, seed: u64) -> Result<Value> {
     let mut stream = Stream::new(seed, Purpose::Audit, 0);
-    let setting = &network.config().setting;
+    let setting = &network.config().setting.clone();
     let central = network.is_central();
     let shape = if central { setting.central_picture } else { setting.picture };
     let mut edges: Vec<Vec<[f32; 2]>> = vec![];
@@ -87,18 +87,17 @@ fn sample(network: &Network, seed: u64) -> Result<Value> {
     builder.end_state();
     let paint = |_: &usize, pixels: &mut [f32]| pixels.iter_mut().for_each(|p| *p = stream.unit() as f32);
     let batch: Batch = builder.finish(shape.iter().product(), paint)?;
-    let output = network.forward(&batch);
-    let numbers =
-        |data: burn::tensor::TensorData| data.try_to_vec::<f32>().context("reading the network's output");
-    let logits = numbers(output.logits.into_data())?;
-    let values = numbers(output.values.into_data())?;
-    let pictures: Vec<&[f32]> = batch.pictures.chunks(shape.iter().product()).collect();
+    let mut cache = Cache::default();
+    network.forward(&batch, &mut cache)?;
+    let output = cache.output();
+    let pixels = batch.pictures.pixels().unwrap_or_default();
+    let pictures: Vec<&[f32]> = pixels.chunks(shape.iter().product()).collect();
     Ok(json!({
         "picture": shape,
         "pictures": pictures,
         "neighbours": if central { vec![] } else { HEARS.to_vec() },
         "edges": edges,
-        "logits": logits.chunks(network.actions()).collect::<Vec<_>>(),
-        "value": values,
+        "logits": output.logits.chunks(network.actions()).collect::<Vec<_>>(),
+        "value": output.values,
     }))
 }

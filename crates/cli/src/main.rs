@@ -69,7 +69,12 @@ enum Verb {
 }
 
 fn main() -> ExitCode {
-    let done = match Cli::parse().verb.unwrap_or(Verb::Demo(demo::Args::default())) {
+    let verb = Cli::parse().verb;
+    if let Err(error) = equimarl_kernels::Level::asked_for() {
+        eprintln!("error: {error}");
+        return ExitCode::from(2);
+    }
+    let done = match verb.unwrap_or(Verb::Demo(demo::Args::default())) {
         Verb::Demo(args) => demo::run(&args),
         Verb::Train(args) => train::run(&args),
         Verb::Play(args) => play::run(&args),

@@ -2,7 +2,6 @@
 
 use crate::world::{WorldArgs, WorldName};
 use anyhow::{Context, Error, Result, anyhow, bail, ensure};
-use burn::tensor::Device;
 use equimarl_group::Group;
 use equimarl_learn::checkpoint::{self, Snapshot};
 use equimarl_nn::{Kind, Metadata, Network, NetworkConfig, Setting};
@@ -25,9 +24,9 @@ pub fn paper_config(world: WorldName, size: &WorldArgs, kind: Kind, group: &Grou
 }
 
 /// A network with fresh weights from `seed`.
-pub fn fresh(config: &NetworkConfig, seed: u64, device: &Device) -> Result<Network> {
+pub fn fresh(config: &NetworkConfig, seed: u64) -> Result<Network> {
     let mut stream = Stream::new(seed, Purpose::Weights, 0);
-    Ok(Network::init(config, &mut || stream.normal(), device)?)
+    Ok(Network::init(config, &mut || stream.normal())?)
 }
 
 /// A trained network, the world it was made for, and that world's size where flags do not say otherwise. A run that is not
@@ -73,7 +72,7 @@ pub fn read(path: &Path) -> Result<(Network, Metadata, PathBuf)> {
         return of(snapshot, path);
     }
     let file = model_file(path)?;
-    match Network::load(&file, &Device::flex()) {
+    match Network::load(&file) {
         Ok((network, metadata)) => Ok((network, metadata, file)),
         Err(error) => match Snapshot::load(&file) {
             Ok(snapshot) => of(snapshot, &file),

@@ -8,7 +8,7 @@ use crate::world::{AnyWorld, WorldArgs, WorldName};
 use anyhow::{Result, bail, ensure};
 use clap::Args as ClapArgs;
 use equimarl_learn::{Choice, Learned};
-use equimarl_nn::Policy;
+use equimarl_nn::Network;
 use equimarl_worlds::look::Look;
 use equimarl_worlds::{Controller, Measures, Summary, Symmetric, World, play, traffic, wildlife};
 use serde_json::{Value, json};
@@ -67,20 +67,20 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         bail!("--period belongs to the fixed-cycle controller");
     }
     let period = args.period.unwrap_or(traffic::FixedCycle::USUAL);
-    let (learned, world) = args.world_and_model()?;
+    let (model, world) = args.world_and_model()?;
     let (order, summary, mut about) = match world {
         AnyWorld::Wildlife(world) => {
             let measures = wildlife::Captures::default();
-            let (order, summary) = match learned {
-                Some(learned) => args.play_learned(&world, learned, measures)?,
+            let (order, summary) = match model {
+                Some(network) => args.play_learned(&world, &network, measures)?,
                 None => args.play(&world, &mut *wildlife::controller(who, &world)?, measures)?,
             };
             (order, summary, json!({ "world": "wildlife", "drones": world.team(), "grid": world.grid() }))
         }
         AnyWorld::Traffic(world) => {
             let measures = traffic::TrafficMeasures::default();
-            let (order, summary) = match learned {
-                Some(learned) => args.play_learned(&world, learned, measures)?,
+            let (order, summary) = match model {
+                Some(network) => args.play_learned(&world, &network, measures)?,
                 None => args.play(&world, &mut *traffic::traffic_controller(who, period)?, measures)?,
             };
             let size = [world.options().rows, world.options().cols];
@@ -111,7 +111,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
 
 impl Args {
     /// The world of the flags or of the model, and the model if there is one.
-    fn world_and_model(&self) -> Result<(Option<Learned>, AnyWorld)> {
+    fn world_and_model(&self) -> Result<(Option<Network>, AnyWorld)> {
         let Some(path) = &self.model else {
             let Some(world) = self.world else { bail!("give --world, or --model") };
             return Ok((None, self.size.build(world, None)?));
@@ -120,20 +120,19 @@ impl Args {
         if self.world.is_some_and(|asked| asked != world) {
             bail!("{} was made for another world than --world", path.display());
         }
-        let choice = if self.greedy { Choice::Greedy } else { Choice::Sampled };
-        let learned = Learned::new(Policy::new(&network.dense())?, network.sharing(), choice);
         // A local network is equivariant on any city; the city itself need not be.
         let world = size.build_for_network(world, network.group())?;
-        Ok((Some(learned), world))
+        Ok((Some(network), world))
     }
 
     fn play_learned<W: Symmetric + Look, M: Measures<W>>(
         &self,
         world: &W,
-        mut learned: Learned,
+        network: &Network,
         measures: M,
     ) -> Result<(&'static [&'static str], Summary)> {
-        learned.check(world)?;
+        let choice = if self.greedy { Choice::Greedy } else { Choice::Sampled };
+        let mut learned = Learned::new(network.policy()?, &network.sharing(), choice, world)?;
         self.play(world, &mut learned, measures)
     }
 

@@ -5,10 +5,11 @@ use serde_json::{Value, json};
 /// The commit that this binary was built from; `-changed` if the working tree differed.
 pub const COMMIT: &str = env!("EQUIMARL_COMMIT");
 
-/// The processor's name and the number of its cores that we may use.
+/// The processor's name, the number of its cores that we may use, and the instructions that our kernels use.
 pub fn machine() -> Value {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    json!({ "cpu": cpu(), "cores": cores, "os": std::env::consts::OS, "arch": std::env::consts::ARCH })
+    let simd = equimarl_kernels::Level::best().name();
+    json!({ "cpu": cpu(), "cores": cores, "simd": simd, "os": std::env::consts::OS, "arch": std::env::consts::ARCH })
 }
 
 /// Version, commit and CPU: what stands in every summary and model.

@@ -2,7 +2,6 @@
 
 mod common;
 
-use burn::tensor::Device;
 use common::{answer, equimarl, folder, json, refuses};
 use equimarl_nn::{Kind, Network, NetworkConfig, Setting};
 use serde_json::json;
@@ -20,7 +19,7 @@ fn model(name: &str, world: &str, kind: Kind) -> String {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         (state >> 11) as f64 / (1u64 << 52) as f64 - 1.0
     };
-    let network = Network::init(&config, &mut next, &Device::flex()).unwrap();
+    let network = Network::init(&config, &mut next).unwrap();
     let path = folder(name).join("model.safetensors");
     network.save(&path, &json!({})).unwrap();
     path.to_str().unwrap().into()

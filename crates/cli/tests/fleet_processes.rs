@@ -4,7 +4,6 @@
 
 mod common;
 
-use burn::tensor::Device;
 use common::{answer, equimarl, folder, json};
 use equimarl_nn::{Kind, Network, NetworkConfig, Setting};
 use serde_json::{Value, json};
@@ -26,7 +25,7 @@ fn model(name: &str, world: &str) -> String {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         2.0 * ((state >> 11) as f64 / (1u64 << 52) as f64 - 1.0)
     };
-    let mut network = Network::init(&config, &mut next, &Device::flex()).unwrap();
+    let mut network = Network::init(&config, &mut next).unwrap();
     let scaled = network.parameters().into_iter().map(|(name, values)| match name.starts_with("policy") {
         true => values.iter().map(|v| v * 100.0).collect(),
         false => values,

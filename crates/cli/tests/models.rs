@@ -1,7 +1,6 @@
 //! `inspect` and `export` as a user or a script sees them.
 
-use burn::tensor::Device;
-use equimarl_nn::{DenseModel, Kind, Network, NetworkConfig, Policy, Scratch, Setting};
+use equimarl_nn::{DenseModel, Kind, Network, NetworkConfig, Scratch, Setting};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::process::{Command, Output};
@@ -27,7 +26,7 @@ fn model(name: &str, kind: Kind) -> (PathBuf, String) {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         (state >> 11) as f64 / (1u64 << 52) as f64 - 1.0
     };
-    let network = Network::init(&config, &mut next, &Device::flex()).unwrap();
+    let network = Network::init(&config, &mut next).unwrap();
     let path = folder.join("model.safetensors");
     network.save(&path, &json!({ "seed": 7 })).unwrap();
     (folder, path.to_str().unwrap().into())
@@ -64,7 +63,7 @@ fn export_writes_what_other_frameworks_need() {
     assert_eq!(answer(&["inspect", &dense, "--json"])["content"], "dense");
 
     // The sample's answers are those of the exported weights, run one agent at a time.
-    let policy = Policy::new(&DenseModel::load(&dense).unwrap().0).unwrap();
+    let policy = DenseModel::load(&dense).unwrap().0.policy().unwrap();
     let sample: Value = serde_json::from_slice(&std::fs::read(&sample).unwrap()).unwrap();
     let numbers = |v: &Value| -> Vec<f32> {
         v.as_array().unwrap().iter().map(|x| x.as_f64().unwrap() as f32).collect()

@@ -6,7 +6,7 @@
 use crate::error::{Error, Result};
 use crate::member::Member;
 use crate::message::Place;
-use equimarl_learn::{Seen, batch_of, likeliest, sample};
+use equimarl_learn::{likeliest, observe, sample};
 use equimarl_nn::{Policy, Sharing};
 use equimarl_worlds::{End, Purpose, Stream, Symmetric};
 use serde_json::Value;
@@ -204,15 +204,18 @@ impl Record {
         let greedy = self.about["greedy"].as_bool().unwrap_or(false);
         let mut world = world.clone();
         let (mut chance, mut choice, mut expected) = (Stream::new(0, Purpose::Audit, 0), None, None);
+        let mut heard = vec![];
         for (&place, step) in &self.steps {
             if place.step == 0 {
                 chance = Stream::new(seed, Purpose::Evaluation, place.episode.into());
                 choice = Some(Stream::new(seed, Purpose::EvaluationAction, place.episode.into()));
                 world.reset(&mut chance);
             }
-            let seen = Seen::of(&world, false);
-            let edges: BTreeSet<(u64, u64)> =
-                seen.edges.iter().map(|&(i, j, _)| (i.into(), j.into())).collect();
+            let mut edges = BTreeSet::new();
+            for agent in 0..world.agents() {
+                world.neighbours(agent, &mut heard);
+                edges.extend(heard.iter().map(|e| (agent as u64, e.from as u64)));
+            }
             let fits = step.actions.len() == world.agents()
                 && step.actions.iter().all(|&a| a < world.actions())
                 && step.said.len() == world.agents();
@@ -220,7 +223,7 @@ impl Record {
                 found.replayed = false;
                 return Ok(());
             }
-            let said = policy.forward(&batch_of(&world, [&seen], policy.config(), sharing)?)?;
+            let said = policy.forward(&observe([&world], policy.config(), sharing)?)?;
             let rows: Vec<&[f32]> = said.log_probabilities.chunks(policy.actions()).collect();
             if let Some(stream) = &mut choice {
                 compare(step, &rows, greedy, stream, found);

@@ -16,8 +16,8 @@
 //!
 //! let group = "C4".parse()?;
 //! let config = NetworkConfig::paper(Setting::wildlife(3, 7, &group)?, Kind::Equivariant, &group);
-//! let network = Network::init(&config, &mut || 0.1, &burn::tensor::Device::flex())?;
-//! let policy = Arc::new(Policy::new(&network.dense())?);
+//! let network = Network::init(&config, &mut || 0.1)?;
+//! let policy = Arc::new(network.policy()?);
 //!
 //! let agents: Result<Vec<Agent>, _> = (0..3).map(|i| Agent::new(i, policy.clone(), 0, Seal::Open)).collect();
 //! let plan = Plan { episodes: 2, ..Plan::default() };

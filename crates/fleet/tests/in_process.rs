@@ -19,7 +19,7 @@ fn plan(episodes: u32, seed: u64) -> Plan {
 #[test]
 fn drones_play_the_very_episodes_that_the_whole_network_plays() {
     let (policy, sharing, world) = drones(4);
-    let mut learned = Learned::new((*policy).clone(), sharing, Choice::Sampled);
+    let mut learned = Learned::new((*policy).clone(), &sharing, Choice::Sampled, &world).unwrap();
     let expected = play(&world, &mut learned, &mut Captures::default(), 10, 3).unwrap();
     let mut host = drone_host(&policy, &world, plan(10, 3));
     pool::run(&mut host, agents(&policy, 4), &Faults::default(), None, 1, &mut |_, _| Ok(true)).unwrap();
@@ -32,7 +32,7 @@ fn drones_play_the_very_episodes_that_the_whole_network_plays() {
 #[test]
 fn junctions_play_the_very_episodes_that_the_whole_network_plays() {
     let (policy, sharing, world) = junctions(2, 3);
-    let mut learned = Learned::new((*policy).clone(), sharing, Choice::Greedy);
+    let mut learned = Learned::new((*policy).clone(), &sharing, Choice::Greedy, &world).unwrap();
     let expected = play(&world, &mut learned, &mut TrafficMeasures::default(), 3, 3).unwrap();
     let mut host = junction_host(&policy, &world, Plan { choice: Choice::Greedy, ..plan(3, 3) });
     pool::run(&mut host, agents(&policy, 6), &Faults::default(), None, 1, &mut |_, _| Ok(true)).unwrap();

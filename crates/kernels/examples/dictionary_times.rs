@@ -168,7 +168,7 @@ fn case(
     let mut workspace = encoder::Workspace::default();
     let dense_backward = median(repetitions.div_ceil(4), || {
         let into = encoder::Gradients { w1: &mut g1, b1: &mut h1, w2: &mut g2, b2: &mut h2 };
-        dense.backward(pictures, &w2, &saved, &dfeatures, &mut workspace, into).expect("lengths fit");
+        dense.backward(&packed, pictures, &saved, &dfeatures, &mut workspace, into).expect("lengths fit");
     });
     println!(
         "{name:15} {images} images, {} patches, {} rows, {} windows, {level}",

@@ -5,11 +5,10 @@
 use equimarl_kernels::Level;
 use equimarl_kernels::adam::{Adam, clip_global_norm};
 use equimarl_kernels::encoder::{
-    Activations, Config, Convolution, DistinctScratch, Encoder, Gradients, Packed, Scratch, Weights, Windows,
-    Workspace,
+    Activations, Config, Convolution, Encoder, Gradients, Packed, Scratch, Weights, Workspace,
 };
-use equimarl_kernels::gather::Orbits;
 use equimarl_kernels::messages::{self, Graph, Round};
+use equimarl_kernels::realise::Realisation;
 use equimarl_kernels::{linear, softmax};
 use std::time::Instant;
 
@@ -65,7 +64,9 @@ fn case(name: &str, images: usize, config: Config, level: Level, repetitions: us
     });
     let backward = median(repetitions, || {
         let gradients = Gradients { w1: &mut g1, b1: &mut h1, w2: &mut g2, b2: &mut h2 };
-        encoder.backward(&pictures, &w2, &saved, &dfeatures, &mut workspace, gradients).expect("lengths fit");
+        encoder
+            .backward(&packed, &pictures, &saved, &dfeatures, &mut workspace, gradients)
+            .expect("lengths fit");
     });
     let flops = encoder.forward_flops() as f64;
     println!(
@@ -74,34 +75,6 @@ fn case(name: &str, images: usize, config: Config, level: Level, repetitions: us
         flops * images as f64 / forward / 1e6,
         one * 1e3,
         level = level.to_string(),
-    );
-}
-
-/// Traffic C4 where only every `share`-th window is new: what repeated windows are worth.
-fn distinct(share: u64, repetitions: usize) {
-    let config = paper(3, 35, 32, 64);
-    let encoder = Encoder::new(config).expect("the paper's sizes are valid");
-    let [n1, m1, n2, m2] = encoder.weight_lens();
-    let (w1, b1, w2, b2) = (noise(n1, 1), noise(m1, 2), noise(n2, 3), noise(m2, 4));
-    let mut packed = Packed::default();
-    let weights = Weights { w1: &w1, b1: &b1, w2: &w2, b2: &b2 };
-    encoder.pack(weights, &mut packed).expect("lengths fit");
-    // Constant pictures: all windows are equal, so any keys keep the promise.
-    let pictures = vec![0.5; 80 * encoder.picture_len()];
-    let keys: Vec<u64> = (0..80 * 121).map(|i| i / share).collect();
-    let (mut windows, mut scratch) = (Windows::default(), DistinctScratch::default());
-    let (mut saved, mut features) = (Activations::default(), vec![0.0; 80 * 64]);
-    let fill = median(repetitions, || windows.fill(&keys));
-    let forward = median(repetitions, || {
-        encoder
-            .forward_distinct(&packed, &pictures, &windows, &mut scratch, &mut saved, &mut features)
-            .expect("lengths fit");
-    });
-    println!(
-        "traffic C4, {:4} of {} windows distinct: classes {:.1} us, forward {forward:.3} ms",
-        windows.distinct(),
-        windows.len(),
-        fill * 1e3,
     );
 }
 
@@ -116,20 +89,22 @@ fn small(agents: usize, repetitions: usize) {
     let (mut packed, mut saved) = (linear::Packed::default(), messages::Activations::default());
     let (mut workspace, mut out) = (messages::Workspace::default(), vec![0.0; agents * 64]);
     let forward = median(repetitions, || {
-        round.pack(&w, &b, &mut packed).expect("lengths fit");
+        round.linear().pack(&w, &b, &mut packed).expect("lengths fit");
         round.forward(&graph, &edges, &features, &packed, &mut saved, &mut out).expect("lengths fit");
     });
     let (mut df, mut dw, mut db) = (vec![0.0; agents * 64], vec![0.0; w.len()], vec![0.0; 64]);
     let backward = median(repetitions, || {
         let into = messages::Gradients { features: &mut df, w: &mut dw, b: &mut db };
-        round.backward(&graph, &saved, &w, &dout, &mut workspace, into).expect("lengths fit");
+        round.backward(&graph, &packed, &saved, &dout, &mut workspace, into).expect("lengths fit");
     });
     // The second filter of a C4 network: orbits of four entries.
-    let orbits = Orbits::new(12_800, (0..51_200).map(|i| i * 7919 % 12_800).collect(), vec![1.0; 51_200])
+    let index = (0..51_200).map(|i| i * 7919 % 12_800).collect();
+    let orbits = Realisation::new(12_800, (0..=51_200).collect(), index, vec![1.0; 51_200])
         .expect("indices are in range");
+    let in_order = orbits.in_order((0..51_200).map(Some));
     let (c, mut entries, mut dc) = (noise(12_800, 6), vec![0.0; 51_200], vec![0.0; 12_800]);
-    let gather = median(repetitions, || orbits.gather(&c, &mut entries).expect("lengths fit"));
-    let scatter = median(repetitions, || orbits.scatter(&entries, &mut dc).expect("lengths fit"));
+    let gather = median(repetitions, || in_order.run(&c, &mut entries).expect("lengths fit"));
+    let scatter = median(repetitions, || orbits.add_adjoint(&entries, &mut dc).expect("lengths fit"));
     let (mut p, mut m, mut v) = (noise(26_000, 7), vec![0.0; 26_000], vec![0.0; 26_000]);
     let mut g = noise(26_000, 8);
     let adam = median(repetitions, || {
@@ -156,7 +131,7 @@ fn decision(repetitions: usize) {
     encoder.pack(weights, &mut packed).expect("lengths fit");
     let (round, head) = (Round::new(64, 2, 64).expect("valid"), linear::Linear::new(64, 5).expect("valid"));
     let (mut mix, mut policy) = (linear::Packed::default(), linear::Packed::default());
-    round.pack(&noise(64 * 130, 5), &noise(64, 6), &mut mix).expect("lengths fit");
+    round.linear().pack(&noise(64 * 130, 5), &noise(64, 6), &mut mix).expect("lengths fit");
     head.pack(&noise(320, 7), &noise(5, 8), &mut policy).expect("lengths fit");
     let (picture, edges, received) = (noise(441, 9), noise(4, 10), noise(128, 11));
     let (mut own, mut next, mut input) = (vec![0.0; 64], vec![0.0; 64], Vec::new());
@@ -201,9 +176,6 @@ fn main() {
         pool.install(|| {
             small(60, repetitions);
             decision(repetitions);
-            for share in [1, 2, 4] {
-                distinct(share, repetitions);
-            }
             for level in Level::available().into_iter().rev() {
                 // The portable path is for correctness; its times on two threads say nothing new.
                 if threads > 1 && level != Level::best() {

@@ -78,6 +78,14 @@ pub enum Error {
         /// Length of a row.
         order: usize,
     },
+    /// An instruction set that this CPU does not have.
+    #[error("EQUIMARL_SIMD is `{asked}`, and this CPU has {available}")]
+    Level {
+        /// What was asked for.
+        asked: String,
+        /// What there is.
+        available: String,
+    },
     /// Tables that describe no group, or maps of pixels that do not follow it.
     #[error("not a group that turns pixels: {problem}")]
     Group {

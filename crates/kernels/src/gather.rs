@@ -1,116 +1,12 @@
-//! Gathers and their adjoints.
+//! Rows copied from distinct ones, and the adjoint.
 //!
-//! Orbits: W\[e\] = scale\[e\] coefficient\[index\[e\]\], zero where the index is [`NONE`]; the gradient of coefficient c is the sum
-//! of scale\[e\] dW\[e\] over its entries e, in rising order.
-//!
-//! Rows: out\[r\] = features\[id\[r\]\], optionally with the group channels of every row moved by a group element:
+//! out\[r\] = features\[id\[r\]\], optionally with the group channels of every row moved by a group element:
 //! out\[r\]\[c |G| + h\] = features\[id\[r\]\]\[c |G| + perm_g(h)\]; the gradient adds the rows back in rising order.
 
 use crate::error::{Error, Result, length, positive, rows};
 
 #[cfg(test)]
 mod tests;
-
-/// The index of an entry that is zero for every choice of coefficients.
-pub const NONE: u32 = u32::MAX;
-
-/// Realises a matrix from the coefficients of its orbits.
-///
-/// ```
-/// use equimarl_kernels::gather::{NONE, Orbits};
-/// // [[a, -b], [b, 0]]
-/// let orbits = Orbits::new(2, vec![0, 1, 1, NONE], vec![1.0, -1.0, 1.0, 1.0])?;
-/// let (mut w, mut d) = ([0.0; 4], [0.0; 2]);
-/// orbits.gather(&[3.0, 5.0], &mut w)?;
-/// assert_eq!(w, [3.0, -5.0, 5.0, 0.0]);
-/// orbits.scatter(&[1.0, 1.0, 10.0, 7.0], &mut d)?;
-/// assert_eq!(d, [1.0, 9.0]);
-/// # Ok::<(), equimarl_kernels::Error>(())
-/// ```
-#[derive(Debug, Clone, PartialEq)]
-pub struct Orbits {
-    index: Vec<u32>,
-    scale: Vec<f32>,
-    /// Entries of coefficient c: `entries[starts[c]..starts[c + 1]]`. A sum per coefficient is several times faster
-    /// than adding into memory entry by entry.
-    starts: Vec<u32>,
-    entries: Vec<u32>,
-    /// The scales in the order of `entries`.
-    scales: Vec<f32>,
-}
-
-impl Orbits {
-    /// Checks the indices and sorts the entries by coefficient.
-    ///
-    /// # Errors
-    /// `index` and `scale` differ in length, or an index is neither below `coefficients` nor [`NONE`].
-    pub fn new(coefficients: usize, index: Vec<u32>, scale: Vec<f32>) -> Result<Self> {
-        length("scale", scale.len(), index.len())?;
-        if index.len() >= NONE as usize || coefficients >= NONE as usize {
-            return Err(Error::TooLarge { name: "an orbit gather", limit: NONE as usize - 1 });
-        }
-        let mut starts = vec![0u32; coefficients + 1];
-        for (at, &i) in index.iter().enumerate() {
-            if i != NONE {
-                let i = checked("index", at, i, coefficients)?;
-                starts[i + 1] += 1;
-            }
-        }
-        for c in 0..coefficients {
-            starts[c + 1] += starts[c];
-        }
-        let mut next = starts.clone();
-        let mut entries = vec![0; starts[coefficients] as usize];
-        for (at, &i) in index.iter().enumerate() {
-            if i != NONE {
-                let place = &mut next[i as usize];
-                entries[*place as usize] = at as u32;
-                *place += 1;
-            }
-        }
-        let scales = entries.iter().map(|&e| scale[e as usize]).collect();
-        Ok(Self { index, scale, starts, entries, scales })
-    }
-
-    /// Number of coefficients.
-    pub fn coefficients(&self) -> usize {
-        self.starts.len() - 1
-    }
-
-    /// Number of entries of the realised matrix.
-    pub fn entries(&self) -> usize {
-        self.index.len()
-    }
-
-    /// Writes the realised entries.
-    ///
-    /// # Errors
-    /// A slice has the wrong length.
-    pub fn gather(&self, coefficients: &[f32], out: &mut [f32]) -> Result<()> {
-        length("coefficients", coefficients.len(), self.coefficients())?;
-        length("out", out.len(), self.entries())?;
-        for ((out, &i), &scale) in out.iter_mut().zip(&self.index).zip(&self.scale) {
-            // NONE is beyond every coefficient.
-            *out = coefficients.get(i as usize).map_or(0.0, |c| c * scale);
-        }
-        Ok(())
-    }
-
-    /// Writes the gradient of the coefficients, given that of the entries.
-    ///
-    /// # Errors
-    /// A slice has the wrong length.
-    pub fn scatter(&self, dentries: &[f32], dcoefficients: &mut [f32]) -> Result<()> {
-        length("dentries", dentries.len(), self.entries())?;
-        length("dcoefficients", dcoefficients.len(), self.coefficients())?;
-        for (out, range) in dcoefficients.iter_mut().zip(self.starts.windows(2)) {
-            let range = range[0] as usize..range[1] as usize;
-            let terms = self.entries[range.clone()].iter().zip(&self.scales[range]);
-            *out = terms.fold(0.0, |sum, (&e, scale)| sum + dentries[e as usize] * scale);
-        }
-        Ok(())
-    }
-}
 
 /// How each group element moves the |G| channels of a regular block: row g holds perm_g(0), perm_g(1), ...
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -5,12 +5,13 @@
 //! - [`dictionary`]: the same encoder for pictures built from few tiles: every distinct patch and window is computed once,
 //!   up to the turns of a group.
 //! - [`messages`]: a message round over a graph as one operation; [`linear`]: dense layers.
-//! - [`gather`]: matrices realised from orbit coefficients, rows copied from distinct ones, and their adjoints.
-//! - [`adam`]: Adam and clipping; [`softmax`]: log-probabilities and entropy.
+//! - [`realise`]: matrices made from free coefficients; [`gather`]: rows copied from distinct ones; and their adjoints.
+//! - [`adam`]: Adam and clipping; [`softmax`]: log-probabilities.
 //!
 //! Every kernel is a plan with checked sizes and functions on `f32` slices, with working memory that the caller keeps. Wrong
 //! lengths are errors. Results have the same bits on any number of threads, and a row's result does not depend on which
-//! other rows are in the batch. Vector instructions are found at run time ([`Level`]).
+//! other rows are in the batch. Vector instructions are found at run time ([`Level`]); the variable `EQUIMARL_SIMD` holds
+//! kernels to `portable`, `avx2` or `avx512`, so that machines can be compared.
 //!
 //! One agent of a small world encodes what it sees, listens to one neighbour and decides:
 //!
@@ -34,7 +35,7 @@
 //! encoder.encode(&packed, &picture, &mut Scratch::default(), &mut own)?;
 //!
 //! let (round, mut weights) = (Round::new(32, 2, 32)?, linear::Packed::default());
-//! round.pack(&vec![0.02; round.inputs() * 32], &[0.0; 32], &mut weights)?;
+//! round.linear().pack(&vec![0.02; round.inputs() * 32], &[0.0; 32], &mut weights)?;
 //! let (edge, received) = ([1.0, 0.0], own.clone());
 //! let mut mixed = vec![0.0; 32];
 //! round.one(&own, &edge, &received, &weights, &mut Vec::new(), &mut mixed)?;
@@ -57,6 +58,8 @@ pub mod linear;
 pub mod messages;
 mod panels;
 mod parallel;
+pub mod peak;
+pub mod realise;
 mod simd;
 pub mod softmax;
 #[cfg(test)]

@@ -6,8 +6,9 @@
 //! output does not depend on the other rows.
 
 use crate::error::{Error, Result, length, positive, product, rows};
-use crate::panels::Panels;
+use crate::panels::{self, Panels};
 use crate::parallel;
+use crate::realise::{Gather, Realisation};
 use crate::simd::Level;
 use crate::tile::{Dot, Outer, Store};
 
@@ -36,17 +37,25 @@ pub struct Linear {
     level: Level,
 }
 
-/// Weights in the order the forward pass reads them. Reuse to avoid allocation.
+/// Weights in the orders that the two passes read them. Reuse to avoid allocation.
 #[derive(Debug, Clone, Default)]
 pub struct Packed {
-    panels: Panels,
+    forward: Panels,
+    backward: Panels,
     plan: Option<Linear>,
+}
+
+/// Where the packed floats of a layer come from: coefficients, without a matrix in between.
+#[derive(Debug, Clone)]
+pub struct Realiser {
+    forward: Gather,
+    bias: Gather,
+    backward: Gather,
 }
 
 /// Working memory of [`Linear::backward`]. Reuse to avoid allocation.
 #[derive(Debug, Clone, Default)]
 pub struct Workspace {
-    panels: Panels,
     rows: Vec<usize>,
     taps: Vec<usize>,
 }
@@ -90,15 +99,49 @@ impl Linear {
         self.outputs
     }
 
-    /// Puts weights in the order the forward pass reads them.
+    /// Puts weights in the orders that the passes read them.
     ///
     /// # Errors
     /// A slice has the wrong length.
     pub fn pack(&self, w: &[f32], b: &[f32], packed: &mut Packed) -> Result<()> {
         length("w", w.len(), self.inputs * self.outputs)?;
         length("b", b.len(), self.outputs)?;
-        let size = (self.inputs, self.outputs);
-        packed.panels.pack(self.level, size, w, self.inputs, |d| d, b);
+        let (inputs, outputs) = (self.inputs, self.outputs);
+        packed.forward.pack(self.level, (inputs, outputs), w, inputs, |d| d, b);
+        packed.backward.pack(self.level, (outputs, inputs), w, 1, |d| d * inputs, &[]);
+        packed.plan = Some(*self);
+        Ok(())
+    }
+
+    /// Finds where each packed float comes from, for weights and biases made from one list of coefficients.
+    ///
+    /// # Errors
+    /// They have other sizes, or are made from different lists.
+    pub fn realiser(&self, weight: &Realisation, bias: &Realisation) -> Result<Realiser> {
+        let (inputs, outputs) = (self.inputs, self.outputs);
+        length("weight", weight.entries(), inputs * outputs)?;
+        length("bias", bias.entries(), outputs)?;
+        length("coefficients", bias.coefficients(), weight.coefficients())?;
+        let entry = |at: Option<(usize, usize)>| at.map(|(i, o)| o * inputs + i);
+        let back = |at: Option<(usize, usize)>| at.map(|(o, i)| o * inputs + i);
+        Ok(Realiser {
+            forward: weight.in_order(panels::order(self.level, (inputs, outputs)).map(entry)),
+            bias: bias.in_order(panels::bias_order(self.level, outputs)),
+            backward: weight.in_order(panels::order(self.level, (outputs, inputs)).map(back)),
+        })
+    }
+
+    /// Puts weights made from `coefficients` in the orders that the passes read them.
+    ///
+    /// # Errors
+    /// `coefficients` has the wrong length, or the realiser belongs to another plan.
+    pub fn realise(&self, realiser: &Realiser, coefficients: &[f32], packed: &mut Packed) -> Result<()> {
+        packed.forward.resize(self.level, (self.inputs, self.outputs));
+        packed.backward.resize(self.level, (self.outputs, self.inputs));
+        realiser.forward.run(coefficients, packed.forward.weights_mut())?;
+        realiser.bias.run(coefficients, packed.forward.bias_mut())?;
+        realiser.backward.run(coefficients, packed.backward.weights_mut())?;
+        packed.backward.bias_mut().fill(0.0);
         packed.plan = Some(*self);
         Ok(())
     }
@@ -113,7 +156,7 @@ impl Linear {
         }
         let count = rows("x", x.len(), self.inputs)?;
         length("out", out.len(), count * self.outputs)?;
-        self.rows_times(&packed.panels, x, relu, out);
+        self.rows_times(&packed.forward, x, relu, out);
         Ok(())
     }
 
@@ -141,8 +184,8 @@ impl Linear {
     /// A slice has the wrong length.
     pub fn backward(
         &self,
+        packed: &Packed,
         x: &[f32],
-        w: &[f32],
         dout: &[f32],
         workspace: &mut Workspace,
         dx: Option<&mut [f32]>,
@@ -150,15 +193,15 @@ impl Linear {
     ) -> Result<()> {
         let (inputs, outputs) = (self.inputs, self.outputs);
         let count = rows("x", x.len(), inputs)?;
-        length("w", w.len(), inputs * outputs)?;
+        if packed.plan != Some(*self) {
+            return Err(Error::Foreign { name: "packed" });
+        }
         length("dout", dout.len(), count * outputs)?;
         length("gradients.w", gradients.w.len(), inputs * outputs)?;
         length("gradients.b", gradients.b.len(), outputs)?;
         if let Some(dx) = dx {
             length("dx", dx.len(), x.len())?;
-            let (size, row) = ((outputs, inputs), |d| d * inputs);
-            workspace.panels.pack(self.level, size, w, 1, row, &[]);
-            self.rows_times(&workspace.panels, dout, false, dx);
+            self.rows_times(&packed.backward, dout, false, dx);
         }
         gradients.b.fill(0.0);
         for row in dout.chunks_exact(outputs) {
@@ -187,15 +230,14 @@ impl Linear {
     }
 }
 
-/// Gradient before a ReLU: dz = dout where out > 0, else 0.
+/// Turns the gradient after a ReLU into the one before it: nothing flows where the output is not positive.
 ///
 /// # Errors
 /// The slices differ in length.
-pub fn relu_backward(out: &[f32], dout: &[f32], dz: &mut [f32]) -> Result<()> {
-    length("dout", dout.len(), out.len())?;
-    length("dz", dz.len(), out.len())?;
-    for ((dz, &g), &y) in dz.iter_mut().zip(dout).zip(out) {
-        *dz = if y > 0.0 { g } else { 0.0 };
+pub fn relu_backward(out: &[f32], gradient: &mut [f32]) -> Result<()> {
+    length("gradient", gradient.len(), out.len())?;
+    for (gradient, &y) in gradient.iter_mut().zip(out) {
+        *gradient = if y > 0.0 { *gradient } else { 0.0 };
     }
     Ok(())
 }

@@ -4,7 +4,7 @@
 //!
 //! f_i' = relu(W \[f_i (+) m_i\] + b)
 //!
-//! W is row-major; an input row is own features, edge vector, messages. An agent without neighbours gets a zero message. An
+//! An input row is own features, edge vector, messages. An agent without neighbours gets a zero message. An
 //! agent's output depends on nothing but its own row, its edges and its neighbours' rows, to the bit.
 
 use crate::error::{Error, Result, length, positive, product, rows};
@@ -13,6 +13,13 @@ use crate::simd::Level;
 
 #[cfg(test)]
 mod tests;
+
+impl Default for Graph {
+    /// Nobody.
+    fn default() -> Self {
+        Self { offsets: vec![0], neighbours: vec![] }
+    }
+}
 
 /// Who listens to whom: the neighbours of agent i are `neighbours[offsets[i]..offsets[i + 1]]`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,15 +54,36 @@ impl Graph {
         if offsets[agents] as usize != neighbours.len() {
             return Err(Error::Offsets { at: agents });
         }
-        if let Some(at) = neighbours.iter().position(|&j| j as usize >= agents) {
-            return Err(Error::Index {
-                name: "neighbours",
-                at,
-                index: neighbours[at] as usize,
-                limit: agents,
-            });
+        let graph = Self { offsets, neighbours };
+        graph.check()?;
+        Ok(graph)
+    }
+
+    /// Forgets all agents; the memory is kept.
+    pub fn clear(&mut self) {
+        self.offsets.truncate(1);
+        self.neighbours.clear();
+    }
+
+    /// The agent that is about to be added by [`Graph::end_agent`] hears agent `from`, which may come later.
+    pub fn hear(&mut self, from: u32) {
+        self.neighbours.push(from);
+    }
+
+    /// Adds the next agent, which hears what was named since the last one.
+    pub fn end_agent(&mut self) {
+        self.offsets.push(self.neighbours.len() as u32);
+    }
+
+    /// That every neighbour exists, after agents were added.
+    fn check(&self) -> Result<()> {
+        match self.neighbours.iter().position(|&j| j as usize >= self.agents()) {
+            None => Ok(()),
+            Some(at) => {
+                let index = self.neighbours[at] as usize;
+                Err(Error::Index { name: "neighbours", at, index, limit: self.agents() })
+            }
         }
-        Ok(Self { offsets, neighbours })
     }
 
     /// Number of agents.
@@ -114,14 +142,12 @@ pub struct Round {
 pub struct Activations {
     /// Input rows: own features, edge vector, messages.
     input: Vec<f32>,
-    out: Vec<f32>,
     plan: Option<Round>,
 }
 
 /// Working memory of [`Round::backward`]. Reuse to avoid allocation.
 #[derive(Debug, Clone, Default)]
 pub struct Workspace {
-    dz: Vec<f32>,
     dinput: Vec<f32>,
     linear: linear::Workspace,
 }
@@ -168,12 +194,9 @@ impl Round {
         self.linear.outputs()
     }
 
-    /// Puts weights in the order the forward pass reads them.
-    ///
-    /// # Errors
-    /// A slice has the wrong length.
-    pub fn pack(&self, w: &[f32], b: &[f32], packed: &mut Packed) -> Result<()> {
-        self.linear.pack(w, b, packed)
+    /// The dense layer inside: it packs and realises the weights.
+    pub fn linear(&self) -> &Linear {
+        &self.linear
     }
 
     /// One round for all agents; `edges` has one vector per neighbour in the graph's order.
@@ -193,6 +216,7 @@ impl Round {
         length("edges", edges.len(), graph.edges() * self.edge)?;
         length("features", features.len(), agents * self.features)?;
         length("out", out.len(), agents * self.outputs())?;
+        graph.check()?;
         saved.plan = None;
         saved.input.resize(agents * self.inputs(), 0.0);
         let row = |j: &u32| &features[*j as usize * self.features..][..self.features];
@@ -206,8 +230,6 @@ impl Round {
             weighted_sum(neighbours.iter().map(row), mail);
         }
         self.linear.forward(packed, &saved.input, true, out)?;
-        saved.out.clear();
-        saved.out.extend_from_slice(out);
         saved.plan = Some(*self);
         Ok(())
     }
@@ -239,38 +261,31 @@ impl Round {
         self.linear.forward(packed, input, true, out)
     }
 
-    /// Gradients of the weights and of the features, given that of the outputs. Edge vectors get none.
+    /// Gradients of the weights and of the features, given that of the outputs before the ReLU (see
+    /// [`linear::relu_backward`]). Edge vectors get none.
     ///
     /// # Errors
     /// A slice has the wrong length, or `saved` was filled by another plan or graph size.
     pub fn backward(
         &self,
         graph: &Graph,
+        packed: &Packed,
         saved: &Activations,
-        w: &[f32],
         dout: &[f32],
         workspace: &mut Workspace,
         gradients: Gradients<'_>,
     ) -> Result<()> {
         let agents = graph.agents();
-        if saved.plan != Some(*self) || saved.out.len() != agents * self.outputs() {
+        if saved.plan != Some(*self) || saved.input.len() != agents * self.inputs() {
             return Err(Error::Foreign { name: "saved" });
         }
-        length("dout", dout.len(), saved.out.len())?;
+        length("dout", dout.len(), agents * self.outputs())?;
         let Gradients { features: dfeatures, w: dw, b: db } = gradients;
         length("gradients.features", dfeatures.len(), agents * self.features)?;
-        let Workspace { dz, dinput, linear } = workspace;
-        dz.resize(dout.len(), 0.0);
-        linear::relu_backward(&saved.out, dout, dz)?;
+        let Workspace { dinput, linear } = workspace;
         dinput.resize(saved.input.len(), 0.0);
-        self.linear.backward(
-            &saved.input,
-            w,
-            dz,
-            linear,
-            Some(dinput),
-            linear::Gradients { w: dw, b: db },
-        )?;
+        let gradients = linear::Gradients { w: dw, b: db };
+        self.linear.backward(packed, &saved.input, dout, linear, Some(dinput), gradients)?;
         let inputs = dinput.chunks_exact(self.inputs());
         for (own, row) in dfeatures.chunks_exact_mut(self.features).zip(inputs) {
             own.copy_from_slice(&row[..self.features]);
@@ -280,35 +295,4 @@ impl Round {
         }
         Ok(())
     }
-}
-
-/// m_i = a_i sum_j rows_j of rows of `width` floats, the aggregation alone.
-///
-/// # Errors
-/// A slice does not fit the graph.
-pub fn aggregate(graph: &Graph, width: usize, features: &[f32], out: &mut [f32]) -> Result<()> {
-    positive("the width of a row", width)?;
-    length("features", features.len(), graph.agents() * width)?;
-    length("out", out.len(), graph.agents() * width)?;
-    for (i, out) in out.chunks_exact_mut(width).enumerate() {
-        let (_, neighbours) = graph.neighbours(i);
-        let row = |j: &u32| &features[*j as usize * width..][..width];
-        weighted_sum(neighbours.iter().map(row), out);
-    }
-    Ok(())
-}
-
-/// The adjoint of [`aggregate`]: df_j = sum of a_i dm_i over the agents i that have j as neighbour, in rising order.
-///
-/// # Errors
-/// A slice does not fit the graph.
-pub fn aggregate_adjoint(graph: &Graph, width: usize, dout: &[f32], dfeatures: &mut [f32]) -> Result<()> {
-    positive("the width of a row", width)?;
-    length("dout", dout.len(), graph.agents() * width)?;
-    length("dfeatures", dfeatures.len(), graph.agents() * width)?;
-    dfeatures.fill(0.0);
-    for (i, from) in dout.chunks_exact(width).enumerate() {
-        spread(graph, i, from, dfeatures);
-    }
-    Ok(())
 }

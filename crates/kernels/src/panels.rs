@@ -78,10 +78,8 @@ impl Panels {
         row: impl Fn(usize) -> usize,
         bias: &[f32],
     ) {
-        (self.depth, self.columns, self.lanes) = (depth, columns, level.lanes());
-        let padded = columns.div_ceil(self.lanes) * self.lanes;
-        self.weights.resize(padded * depth);
-        self.bias.resize(padded);
+        self.resize(level, (depth, columns));
+        let padded = self.bias.len;
         let packed_bias = self.bias.as_mut_slice();
         packed_bias.fill(0.0);
         packed_bias[..bias.len()].copy_from_slice(bias);
@@ -102,6 +100,23 @@ impl Panels {
             rest = after;
             first += width;
         }
+    }
+
+    /// Makes room for a matrix whose packed floats [`Panels::weights_mut`] and [`Panels::bias_mut`] give to be written in
+    /// the order of [`order`].
+    pub(crate) fn resize(&mut self, level: Level, (depth, columns): (usize, usize)) {
+        (self.depth, self.columns, self.lanes) = (depth, columns, level.lanes());
+        let padded = columns.div_ceil(self.lanes) * self.lanes;
+        self.weights.resize(padded * depth);
+        self.bias.resize(padded);
+    }
+
+    pub(crate) fn weights_mut(&mut self) -> &mut [f32] {
+        self.weights.as_mut_slice()
+    }
+
+    pub(crate) fn bias_mut(&mut self) -> &mut [f32] {
+        self.bias.as_mut_slice()
     }
 
     pub(crate) fn depth(&self) -> usize {
@@ -132,4 +147,23 @@ impl Panels {
             }
         })
     }
+}
+
+/// Row and column of every packed float, nothing where the padding is.
+pub(crate) fn order(
+    level: Level,
+    (depth, columns): (usize, usize),
+) -> impl Iterator<Item = Option<(usize, usize)>> {
+    let padded = columns.div_ceil(level.lanes()) * level.lanes();
+    let wide = 2 * level.lanes();
+    (0..padded).step_by(wide).flat_map(move |first| {
+        let width = (padded - first).min(wide);
+        (0..depth * width).map(move |i| Some((i / width, first + i % width)).filter(|at| at.1 < columns))
+    })
+}
+
+/// Column of every packed float of the bias.
+pub(crate) fn bias_order(level: Level, columns: usize) -> impl Iterator<Item = Option<usize>> {
+    let padded = columns.div_ceil(level.lanes()) * level.lanes();
+    (0..padded).map(move |c| Some(c).filter(|c| *c < columns))
 }

@@ -1,6 +1,6 @@
-//! Log-softmax and entropy of rows.
+//! Log-softmax of rows.
 //!
-//! log p\[a\] = x\[a\] - max x - log sum_b exp(x\[b\] - max x), entropy = -sum_a p\[a\] log p\[a\]
+//! log p\[a\] = x\[a\] - max x - log sum_b exp(x\[b\] - max x)
 
 use crate::error::{Result, length, positive, rows};
 
@@ -30,12 +30,6 @@ pub fn log_softmax(logits: &[f32], actions: usize, out: &mut [f32]) -> Result<()
     Ok(())
 }
 
-/// Entropy in nats of one row of log-probabilities. An impossible action adds nothing.
-pub fn entropy(log_probabilities: &[f32]) -> f32 {
-    let terms = log_probabilities.iter().filter(|x| **x != f32::NEG_INFINITY);
-    -terms.map(|x| x.exp() * x).sum::<f32>()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -48,13 +42,10 @@ mod tests {
         log_softmax(&logits, 5, &mut out).unwrap();
         for (row, out) in logits.chunks(5).zip(out.chunks(5)) {
             let total: f64 = row.iter().map(|&x| f64::from(x).exp()).sum();
-            let mut expected = 0.0;
             for (&x, &y) in row.iter().zip(out) {
                 let y64 = f64::from(x) - total.ln();
                 assert!((y64 - f64::from(y)).abs() < 1e-4);
-                expected -= y64.exp() * y64;
             }
-            assert!((expected - f64::from(entropy(out))).abs() < 1e-4);
         }
     }
 
@@ -63,7 +54,6 @@ mod tests {
         let mut out = [0.0; 3];
         log_softmax(&[1e30, -1e30, 0.0], 3, &mut out).unwrap();
         assert_eq!(out[0], 0.0);
-        assert_eq!(entropy(&[0.0, f32::NEG_INFINITY]), 0.0);
     }
 
     #[test]

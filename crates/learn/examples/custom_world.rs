@@ -5,10 +5,11 @@
 //!
 //! `cargo run --release --example custom_world`
 
-use burn::tensor::Device;
 use equimarl_group::{Element, Group};
-use equimarl_learn::{Choice, Games, Method, TrainConfig, Trainer, WorldConfig, equivariance, evaluate};
-use equimarl_nn::{Kind, Network, NetworkConfig, Policy, Setting, Sharing};
+use equimarl_learn::{
+    Choice, Games, Inference, Method, TrainConfig, Trainer, WorldConfig, equivariance, evaluate,
+};
+use equimarl_nn::{Kind, Network, NetworkConfig, Setting, Sharing};
 use equimarl_worlds::{
     Edge, End, Error, Outcome, PictureShape, Purpose, Stream, Symmetric, Symmetry, World, audit,
 };
@@ -117,19 +118,26 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let config = TrainConfig { steps: 60_000, seed: 1, ..preset };
         let mut weights = Stream::new(config.seed, Purpose::Weights, 0);
         let network = NetworkConfig::paper(setting, kind, &group);
-        let network = Network::init(&network, &mut || weights.normal(), &Device::flex().autodiff())?;
+        let network = Network::init(&network, &mut || weights.normal())?;
         let mut trainer = Trainer::with_network(&config, &ring, |_| 0.0, network)?;
         let score = |trainer: &Trainer<Ring>| -> Result<f64, Box<dyn std::error::Error>> {
-            let policy = Policy::new(&trainer.network().dense())?;
+            let policy = trainer.network().policy()?;
             let games = Games { episodes: 200, seed: 7, choice: Choice::Sampled };
-            let summary = evaluate(&policy, &Sharing::Distinct, &ring, games, || (), &|| false)?;
+            let summary = evaluate(
+                &policy,
+                &mut Inference::new(&policy, &Sharing::Distinct, &ring)?,
+                &ring,
+                games,
+                || (),
+                &|| false,
+            )?;
             Ok(summary.map_or(f64::NAN, |s| s.total.mean))
         };
         let before = score(&trainer)?;
         while !trainer.is_finished() {
             trainer.iterate()?;
         }
-        let policy = Policy::new(&trainer.network().dense())?;
+        let policy = trainer.network().policy()?;
         let turns = equivariance(&policy, &ring, 100, 0)?;
         println!(
             "{method}: return {before:.2} before and {:.2} after {} steps; turned by any of D6, probabilities change by {:.1e}",

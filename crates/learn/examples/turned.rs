@@ -22,7 +22,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         while !trainer.is_finished() {
             trainer.iterate()?;
         }
-        let policy = Policy::new(&trainer.network().dense())?;
+        let policy = trainer.network().policy()?;
         world.place(&[[1, 1], [2, 4], [5, 2]], [3, 2], 0)?;
         let turn = world.symmetry().group.generators()[0];
         let turned = world.turned(turn)?;

@@ -5,7 +5,6 @@ use crate::config::TrainConfig;
 use crate::episodes::Episodes;
 use crate::error::{Error, Result};
 use crate::ppo::Trainer;
-use burn::tensor::Device;
 use equimarl_nn::Network;
 use equimarl_nn::model::{Entries, Entry, pack, read_file, unpack, write_file};
 use equimarl_worlds::{Stream, StreamState, Symmetric};
@@ -53,9 +52,10 @@ impl<W: Symmetric> Trainer<W> {
         };
         let state = serde_json::to_vec(&state).map_err(|e| Error::BadRun(e.to_string()))?;
         let mut entries = Entries::new();
-        let (first, second) = self.optimiser.moments();
-        for ((name, values), (m, v)) in self.network.parameters().into_iter().zip(first.iter().zip(second)) {
-            for (kind, values) in [("weight", &values), ("first", m), ("second", v)] {
+        let [first, second] = self.optimiser.moments();
+        for (name, range) in self.network.named() {
+            for (kind, values) in [("weight", self.network.values()), ("first", first), ("second", second)] {
+                let values = &values[range.clone()];
                 entries.insert(format!("{kind}:{name}"), Entry::numbers(&[values.len()], values)?);
             }
         }
@@ -73,10 +73,10 @@ impl<W: Symmetric> Trainer<W> {
         if config != self.config.to_toml() {
             return Err(Error::BadRun("the checkpoint was made with other settings".into()));
         }
-        let mut tensors: [Vec<Vec<f32>>; 3] = Default::default();
-        for (name, values) in self.network.parameters() {
+        let mut tensors: [Vec<f32>; 3] = Default::default();
+        for (name, range) in self.network.named() {
             for (kind, list) in ["weight", "first", "second"].iter().zip(&mut tensors) {
-                list.push(numbers(&entries, &format!("{kind}:{name}"), values.len())?);
+                list.extend(numbers(&entries, &format!("{kind}:{name}"), range.len())?);
             }
         }
         let state = entries.get("state").and_then(Entry::as_bytes).ok_or_else(|| missing("state"))?;
@@ -86,7 +86,7 @@ impl<W: Symmetric> Trainer<W> {
             return Err(missing("state"));
         }
         let [weights, first, second] = tensors;
-        self.network.set_parameters(weights)?;
+        self.network.values_mut().copy_from_slice(&weights);
         self.optimiser.restore(state.optimiser_steps, first, second);
         self.environments.load(&state.environments)?;
         for (choice, saved) in self.choices.iter_mut().zip(&state.choices) {
@@ -139,11 +139,11 @@ impl Snapshot {
         let bytes = read_file(file)?;
         let (config, entries) = open(&bytes)?;
         let config = parse_config(&config, file)?;
-        let mut network = Network::init(&config.network()?, &mut || 0.0, &Device::flex())?;
-        let weight =
-            |(name, values): (String, Vec<f32>)| numbers(&entries, &format!("weight:{name}"), values.len());
-        let weights: Vec<Vec<f32>> = network.parameters().into_iter().map(weight).collect::<Result<_>>()?;
-        network.set_parameters(weights)?;
+        let mut network = Network::init(&config.network()?, &mut || 0.0)?;
+        for (name, range) in network.named() {
+            let values = numbers(&entries, &format!("weight:{name}"), range.len())?;
+            network.values_mut()[range].copy_from_slice(&values);
+        }
         let state = entries.get("state").and_then(Entry::as_bytes);
         let state: Value = state.and_then(|s| serde_json::from_slice(s).ok()).unwrap_or_default();
         let steps = state["steps"].as_u64().ok_or_else(|| missing("state"))?;

@@ -1,61 +1,53 @@
 //! A trained team as a controller: it plays wherever controllers do, on teams and cities of any size.
 
 use crate::error::{Error, Result};
-use crate::evaluate::{Choice, likeliest};
-use crate::observe::{Seen, batch_of};
+use crate::evaluate::{Choice, Inference, likeliest};
 use crate::ppo::sample;
 use equimarl_nn::{Policy, Sharing};
 use equimarl_worlds::{Controller, Stream, Symmetric, World};
 
 /// A policy that decides for all agents of a world.
-#[derive(Clone, Debug)]
-pub struct Learned {
+pub struct Learned<W: Symmetric> {
     policy: Policy,
-    sharing: Sharing,
+    inference: Inference<W>,
     choice: Choice,
 }
 
-impl Learned {
+impl<W: Symmetric> Learned<W> {
     /// `sharing` as the network likes it; by orbits, the world must be under the network's group.
-    pub fn new(policy: Policy, sharing: Sharing, choice: Choice) -> Learned {
-        Learned { policy, sharing, choice }
-    }
-
-    /// Whether this policy can play in `world`, and if not, why.
     ///
     /// # Errors
-    /// If pictures or actions have other sizes, or a central network was made for another team.
-    pub fn check<W: Symmetric>(&self, world: &W) -> Result<()> {
-        let config = self.policy.config();
+    /// If this policy cannot play in `world`: pictures or actions have other sizes, or a central network was made for another
+    /// team.
+    pub fn new(policy: Policy, sharing: &Sharing, choice: Choice, world: &W) -> Result<Learned<W>> {
+        let config = policy.config();
         let shape = world.picture_shape();
         let found = [shape.channels, shape.height, shape.width];
-        if found != config.setting.picture || world.actions() != self.policy.actions() {
+        if found != config.setting.picture || world.actions() != policy.actions() {
             return Err(Error::Mismatch(format!(
                 "this model sees pictures of {:?} and has {} actions; the world has {found:?} and {}",
                 config.setting.picture,
-                self.policy.actions(),
+                policy.actions(),
                 world.actions()
             )));
         }
-        self.judge(world).map(|_| ())
-    }
-
-    fn judge<W: Symmetric>(&self, world: &W) -> Result<equimarl_nn::Judgement> {
-        let config = self.policy.config();
-        let seen = Seen::of(world, config.kind.is_central());
-        Ok(self.policy.forward(&batch_of(world, [&seen], config, &self.sharing)?)?)
+        let inference = Inference::new(&policy, sharing, world)?;
+        let mut learned = Learned { policy, inference, choice };
+        learned.inference.judge(&learned.policy, [world].into_iter())?;
+        Ok(learned)
     }
 }
 
-impl<W: Symmetric> Controller<W> for Learned {
+impl<W: Symmetric> Controller<W> for Learned<W> {
     fn name(&self) -> &str {
         "learned"
     }
 
     /// # Panics
-    /// If [`Learned::check`] would refuse the world.
+    /// If `world` is another one than that which this was made for.
     fn act(&mut self, world: &W, stream: &mut Stream, actions: &mut [usize]) {
-        let said = self.judge(world).unwrap_or_else(|error| panic!("checked before playing: {error}"));
+        let said = self.inference.judge(&self.policy, [world].into_iter());
+        let said = said.unwrap_or_else(|error| panic!("checked before playing: {error}"));
         let count = World::actions(world);
         for (action, row) in actions.iter_mut().zip(said.log_probabilities.chunks(count)) {
             *action = match self.choice {

@@ -1,9 +1,9 @@
 //! How good a policy is: whole episodes on streams of their own, all at once.
 
 use crate::error::Result;
-use crate::observe::{Seen, batch_of};
+use crate::observe::{Observer, States};
 use crate::ppo::sample;
-use equimarl_nn::{Policy, Sharing};
+use equimarl_nn::{Batch, Cache, Judgement, Policy, Sharing};
 use equimarl_worlds::{End, Episode, Measures, Purpose, Stream, Summary, Symmetric};
 
 /// How actions are chosen from probabilities.
@@ -26,6 +26,59 @@ pub struct Games {
     pub choice: Choice,
 }
 
+/// How a policy looks at states: what it has seen, and buffers. While its weights stay the same, what is known of a picture
+/// is not computed again.
+pub struct Inference<W: Symmetric> {
+    pub(crate) observer: Observer<W>,
+    pub(crate) batch: Batch,
+    pub(crate) cache: Cache,
+    pub(crate) said: Judgement,
+    pub(crate) states: States,
+}
+
+impl<W: Symmetric> Inference<W> {
+    /// For states of `world`, and policies like this one.
+    ///
+    /// # Errors
+    /// If the policy was made for another world.
+    pub fn new(policy: &Policy, sharing: &Sharing, world: &W) -> Result<Inference<W>> {
+        let observer = Observer::new(world, policy.config(), sharing)?;
+        // Whoever wants every picture by itself wants it pixel by pixel: parts are shared between pictures.
+        let dictionary = policy.dictionary().filter(|_| *sharing != Sharing::None);
+        Ok(Inference::of(observer.with_dictionary(dictionary)))
+    }
+
+    pub(crate) fn of(observer: Observer<W>) -> Inference<W> {
+        let (batch, cache) = (Batch::default(), Cache::default());
+        Inference { observer, batch, cache, said: Judgement::default(), states: States::default() }
+    }
+
+    /// What the policy says of some states.
+    ///
+    /// # Errors
+    /// If the policy was made for another world.
+    pub(crate) fn judge<'a>(
+        &mut self,
+        policy: &Policy,
+        mut states: impl Iterator<Item = &'a W>,
+    ) -> Result<&Judgement>
+    where
+        W: 'a,
+    {
+        if self.observer.is_full() {
+            self.observer.clear();
+            self.batch.clear();
+        }
+        self.states.clear();
+        self.batch.next();
+        states.try_for_each(|state| self.observer.see(state, &mut self.states))?;
+        let all = (0..self.states.len()).map(|s| (s, 0));
+        self.observer.collate(&self.states, all, &mut self.batch)?;
+        policy.forward_in(&self.batch, &mut self.cache, &mut self.said)?;
+        Ok(&self.said)
+    }
+}
+
 /// Plays episodes 0.. of a seed, the same ones for every policy, and sums them up. All episodes run side by side, so
 /// that each distinct picture is encoded once per step. Nothing if `stop` says so before they are over.
 ///
@@ -33,7 +86,7 @@ pub struct Games {
 /// If the policy was made for another world.
 pub fn evaluate<W: Symmetric, M: Measures<W>>(
     policy: &Policy,
-    sharing: &Sharing,
+    inference: &mut Inference<W>,
     world: &W,
     what: Games,
     new_measures: impl Fn() -> M,
@@ -42,7 +95,6 @@ pub fn evaluate<W: Symmetric, M: Measures<W>>(
     let start = |index| Game::start(world, new_measures(), what.seed, index);
     let mut games: Vec<Game<W, M>> = (0..what.episodes as u64).map(start).collect();
     let (agents, actions) = (world.agents(), policy.actions());
-    let central = policy.config().kind.is_central();
     loop {
         let mut running: Vec<&mut Game<W, M>> = games.iter_mut().filter(|g| g.done.is_none()).collect();
         if running.is_empty() {
@@ -51,8 +103,7 @@ pub fn evaluate<W: Symmetric, M: Measures<W>>(
         if stop() {
             return Ok(None);
         }
-        let seen: Vec<Seen<W::Key>> = running.iter().map(|g| Seen::of(&g.world, central)).collect();
-        let said = policy.forward(&batch_of(world, &seen, policy.config(), sharing)?)?;
+        let said = inference.judge(policy, running.iter().map(|g| &g.world))?;
         for (game, rows) in running.iter_mut().zip(said.log_probabilities.chunks(agents * actions)) {
             let chosen: Vec<usize> = rows
                 .chunks(actions)

@@ -1,9 +1,8 @@
 //! Teams that learn: rollouts, PPO, augmentation, evaluation; and the symmetry of whole policies.
 //!
 //! ```
-//! use burn::tensor::Device;
 //! use equimarl_learn::equivariance;
-//! use equimarl_nn::{Kind, Network, NetworkConfig, Policy, Setting};
+//! use equimarl_nn::{Kind, Network, NetworkConfig, Setting};
 //! use equimarl_worlds::Wildlife;
 //!
 //! let group = "C4".parse()?;
@@ -11,7 +10,7 @@
 //! let config = NetworkConfig::paper(Setting::wildlife(3, 7, &group)?, Kind::Equivariant, &group);
 //! let mut x = 0.0f64;
 //! let mut normal = || { x += 1.0; (x * 12.9898).sin() * 1.4 }; // any source of random numbers
-//! let policy = Policy::new(&Network::init(&config, &mut normal, &Device::flex())?.dense())?;
+//! let policy = Network::init(&config, &mut normal)?.policy()?;
 //! let report = equivariance(&policy, &world, 10, 0)?;
 //! assert!(report.equivariant, "{report:?}");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -36,9 +35,9 @@ pub use controller::Learned;
 pub use episodes::{Episodes, Finished, RECENT};
 pub use equivariance::{ElementError, EquivarianceReport, TOLERANCE, equivariance, random_states};
 pub use error::{Error, Result};
-pub use evaluate::{Choice, Games, evaluate, likeliest};
+pub use evaluate::{Choice, Games, Inference, evaluate, likeliest};
 pub use loss::{Loss, LossConfig, Samples};
-pub use observe::{Seen, batch_of, observe};
+pub use observe::{Observer, States, observe};
 pub use optimiser::Optimiser;
-pub use ppo::{Progress, Trainer, sample};
+pub use ppo::{Progress, Times, Trainer, sample};
 pub use returns::{Step, advantages};

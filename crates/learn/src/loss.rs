@@ -1,16 +1,19 @@
-//! The PPO loss of a minibatch:
+//! The PPO loss of a minibatch and its gradient:
 //!
 //! ```text
 //! ratio  = prod_i pi(a_i | s) / pi_old(a_i | s)                        the team's joint ratio
 //! loss   = - mean_s min(ratio A, clip(ratio, 1 - c, 1 + c) A)          surrogate
 //!          + v mean_s (V - R)^2 / 2                                    value
-//!          - e mean_i entropy(pi_i)                                    mean over agents
+//!          - e mean_i H(pi_i)                                          entropy, mean over agents
+//!
+//! d loss / d log ratio   = - ratio A / states   where the ratio is not clipped, else 0
+//! d log ratio / d x_ik   = [k = a_i] - p_ik
+//! d H(pi_i) / d x_ik     = - p_ik (log p_ik + H(pi_i))
+//! d loss / d V           = v (V - R) / states
 //! ```
 
-use burn::tensor::activation::log_softmax;
-use burn::tensor::{Device, Int, Tensor, TensorData};
-use equimarl_nn::{Output, sum_over_team};
-use std::sync::Arc;
+use equimarl_kernels::softmax::log_softmax;
+use equimarl_nn::{Error, Output, Result};
 
 /// What the rollout remembers of the states of a minibatch.
 #[derive(Clone, Debug, Default)]
@@ -23,6 +26,16 @@ pub struct Samples {
     pub advantages: Vec<f32>,
     /// The return, per state.
     pub returns: Vec<f32>,
+}
+
+impl Samples {
+    /// Forgets everything but its memory.
+    pub(crate) fn clear(&mut self) {
+        self.actions.clear();
+        self.log_probabilities.clear();
+        self.advantages.clear();
+        self.returns.clear();
+    }
 }
 
 /// The weights of the loss.
@@ -43,49 +56,88 @@ impl Default for LossConfig {
     }
 }
 
-/// The loss and its parts, each a tensor of one number.
-#[derive(Clone, Debug)]
+/// The loss and its parts.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Loss {
     /// What is minimised.
-    pub total: Tensor<1>,
+    pub total: f64,
     /// The mean entropy of the agents' policies.
-    pub entropy: Tensor<1>,
+    pub entropy: f64,
     /// The mean of old minus new joint log-probability: an estimate of the KL divergence.
-    pub divergence: Tensor<1>,
+    pub divergence: f64,
 }
 
 impl LossConfig {
-    /// The loss of what a network said about a minibatch; `starts` are the batch's.
-    pub fn loss(&self, said: &Output, starts: &Arc<[u32]>, samples: &Samples) -> Loss {
-        let device = said.logits.device();
-        let column = |values: &[f32]| column(values, &device);
-        let log_policy = log_softmax(said.logits.clone(), 1);
-        let actions: Vec<i64> = samples.actions.iter().map(|&a| a as i64).collect();
-        let agents = actions.len();
-        let actions: Tensor<2, Int> = Tensor::from_data(TensorData::new(actions, [agents, 1]), &device);
-        let joint = sum_over_team(log_policy.clone().gather(1, actions), starts);
-        let change = joint - column(&samples.log_probabilities);
-        let ratio = change.clone().exp();
-        let advantages = column(&samples.advantages);
-        let free = ratio.clone() * advantages.clone();
-        let clipped = ratio.clamp(1.0 - self.clip, 1.0 + self.clip) * advantages;
-        let surrogate = free.min_pair(clipped).mean();
-        let value = (said.values.clone() - column(&samples.returns)).square().mean() / 2.0;
-        let entropy = -(log_policy.clone().exp() * log_policy).sum_dim(1).mean();
-        let total = value * self.value - surrogate - entropy.clone() * self.entropy;
-        Loss { total, entropy, divergence: -change.mean() }
+    /// The loss of what a network said about a minibatch, and its gradient; the agents of state s are
+    /// `starts[s]..starts[s + 1]`.
+    ///
+    /// # Errors
+    /// If the samples are not those of the minibatch.
+    pub fn loss(
+        &self,
+        said: &Output,
+        starts: &[u32],
+        samples: &Samples,
+        gradient: &mut Output,
+    ) -> Result<Loss> {
+        let (states, agents) = (starts.len().saturating_sub(1), samples.actions.len());
+        let actions = said.logits.len() / agents.max(1);
+        let fits = [said.values.len(), samples.log_probabilities.len()]
+            .iter()
+            .chain(&[samples.advantages.len(), samples.returns.len()])
+            .all(|&n| n == states)
+            && starts.last().is_some_and(|&n| n as usize == agents)
+            && said.logits.len() == agents * actions
+            && samples.actions.iter().all(|&a| a < actions);
+        if !fits {
+            return Err(Error::BadBatch("the samples are not those of the minibatch".into()));
+        }
+        let Output { logits: dlogits, values: dvalues } = gradient;
+        dlogits.resize(said.logits.len(), 0.0);
+        dvalues.clear();
+        // Log-probabilities first; row by row they are replaced by gradients.
+        log_softmax(&said.logits, actions.max(1), dlogits)?;
+        let each_entropy = self.entropy / agents.max(1) as f32;
+        let (mut surrogate, mut value, mut entropy, mut divergence) = (0.0f64, 0.0f64, 0.0f64, 0.0f64);
+        for (s, team) in starts.windows(2).enumerate() {
+            let team = team[0] as usize..team[1] as usize;
+            let joint: f32 = team.clone().map(|i| dlogits[i * actions + samples.actions[i]]).sum();
+            let change = joint - samples.log_probabilities[s];
+            let (ratio, advantage) = (change.exp(), samples.advantages[s]);
+            let free = ratio * advantage;
+            let clipped = ratio.clamp(1.0 - self.clip, 1.0 + self.clip) * advantage;
+            // Written so that what is not a number stays one.
+            let is_clipped = clipped < free;
+            surrogate += f64::from(if is_clipped { clipped } else { free });
+            divergence -= f64::from(change);
+            let dchange = if is_clipped { 0.0 } else { -free / states as f32 };
+            for i in team {
+                let row = &mut dlogits[i * actions..][..actions];
+                let own = -row.iter().map(|l| l.exp() * l).sum::<f32>();
+                entropy += f64::from(own);
+                for (k, x) in row.iter_mut().enumerate() {
+                    let (log, p) = (*x, x.exp());
+                    let taken = if k == samples.actions[i] { 1.0 } else { 0.0 };
+                    *x = dchange * (taken - p) + each_entropy * p * (log + own);
+                }
+            }
+            let error = said.values[s] - samples.returns[s];
+            value += f64::from(error) * f64::from(error) / 2.0;
+            dvalues.push(self.value * error / states as f32);
+        }
+        let states = states as f64;
+        let entropy = entropy / agents as f64;
+        let total =
+            f64::from(self.value) * value / states - surrogate / states - f64::from(self.entropy) * entropy;
+        Ok(Loss { total, entropy, divergence: divergence / states })
     }
-}
-
-fn column(values: &[f32], device: &Device) -> Tensor<2> {
-    Tensor::from_data(TensorData::new(values.to_vec(), [values.len(), 1]), device)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// The same loss in f64, straight from its definition, for one action choice and three agents in two states.
+    /// The same loss in f64, straight from its definition.
     fn oracle(logits: &[f64], values: &[f64], starts: &[u32], s: &Samples, c: &LossConfig) -> f64 {
         let log_policy: Vec<Vec<f64>> = logits
             .chunks(2)
@@ -108,46 +160,80 @@ mod tests {
         loss - f64::from(c.entropy) * entropy / log_policy.len() as f64
     }
 
+    /// Two agents and one: with `old` far from the logits the ratios are clipped, on either side.
+    fn case(old: [f32; 2], advantages: [f32; 2]) -> Samples {
+        Samples {
+            actions: vec![0, 1, 1],
+            log_probabilities: old.to_vec(),
+            advantages: advantages.to_vec(),
+            returns: vec![0.3, 2.0],
+        }
+    }
+
     #[test]
     fn the_loss_and_its_gradient_are_those_of_the_definition() {
         let config = LossConfig { clip: 0.1, value: 0.7, entropy: 0.05 };
-        let starts: Arc<[u32]> = Arc::new([0, 2, 3]);
-        let samples = Samples {
-            actions: vec![0, 1, 1],
-            log_probabilities: vec![-1.2, -0.9],
-            advantages: vec![0.8, -1.5],
-            returns: vec![0.3, 2.0],
-        };
+        let starts = [0, 2, 3];
         let (logits, values) = ([0.1, -0.4, 0.9, 0.2, -0.3, 0.5], [0.5, 1.0]);
-        let device = Device::flex().autodiff();
-        let tensor = |v: &[f64], shape: [usize; 2]| {
-            let v: Vec<f32> = v.iter().map(|&x| x as f32).collect();
-            Tensor::<2>::from_data(TensorData::new(v, shape), &device).require_grad()
-        };
-        let said = Output { logits: tensor(&logits, [3, 2]), values: tensor(&values, [2, 1]) };
-        let loss = config.loss(&said, &starts, &samples).total;
-        let exact = oracle(&logits, &values, &starts, &samples, &config);
-        assert!((f64::from(loss.clone().into_scalar::<f32>()) - exact).abs() < 1e-6);
+        let narrow = |v: &[f64]| v.iter().map(|&x| x as f32).collect::<Vec<f32>>();
+        let said = Output { logits: narrow(&logits), values: narrow(&values) };
+        // Joint log-probabilities are about -1.58 and -0.37.
+        for old in [[-1.2, -0.9], [-1.58, -0.37], [-3.0, 0.0]] {
+            for advantages in [[0.8, -1.5], [-0.8, 1.5], [0.0, 0.3]] {
+                let samples = case(old, advantages);
+                let mut gradient = Output::default();
+                let loss = config.loss(&said, &starts, &samples, &mut gradient).unwrap();
+                let exact = oracle(&logits, &values, &starts, &samples, &config);
+                assert!((loss.total - exact).abs() < 1e-6);
+                let step = 1e-6;
+                for (k, g) in gradient.logits.iter().enumerate() {
+                    let at = |d: f64| {
+                        let mut moved = logits;
+                        moved[k] += d;
+                        oracle(&moved, &values, &starts, &samples, &config)
+                    };
+                    assert!(
+                        (f64::from(*g) - (at(step) - at(-step)) / (2.0 * step)).abs() < 1e-5,
+                        "logit {k}"
+                    );
+                }
+                for (k, g) in gradient.values.iter().enumerate() {
+                    let at = |d: f64| {
+                        let mut moved = values;
+                        moved[k] += d;
+                        oracle(&logits, &moved, &starts, &samples, &config)
+                    };
+                    assert!(
+                        (f64::from(*g) - (at(step) - at(-step)) / (2.0 * step)).abs() < 1e-5,
+                        "value {k}"
+                    );
+                }
+            }
+        }
+    }
 
-        let gradients = loss.backward();
-        let found =
-            |t: &Tensor<2>| -> Vec<f32> { t.grad(&gradients).unwrap().into_data().try_to_vec().unwrap() };
-        let step = 1e-6;
-        for (k, g) in found(&said.logits).into_iter().enumerate() {
-            let at = |d: f64| {
-                let mut moved = logits;
-                moved[k] += d;
-                oracle(&moved, &values, &starts, &samples, &config)
-            };
-            assert!((f64::from(g) - (at(step) - at(-step)) / (2.0 * step)).abs() < 1e-5, "logit {k}");
+    #[test]
+    fn what_is_not_a_number_shows_in_the_loss() {
+        let (config, starts) = (LossConfig::default(), [0, 2, 3]);
+        let said = |x: f32| Output { logits: vec![0.1, -0.4, x, 0.2, -0.3, 0.5], values: vec![0.5, 1.0] };
+        for bad in [f32::NAN, f32::INFINITY] {
+            let mut gradient = Output::default();
+            let samples = case([-1.2, -0.9], [0.8, -1.5]);
+            let loss = config.loss(&said(bad), &starts, &samples, &mut gradient).unwrap();
+            assert!(!loss.total.is_finite());
         }
-        for (k, g) in found(&said.values).into_iter().enumerate() {
-            let at = |d: f64| {
-                let mut moved = values;
-                moved[k] += d;
-                oracle(&logits, &moved, &starts, &samples, &config)
-            };
-            assert!((f64::from(g) - (at(step) - at(-step)) / (2.0 * step)).abs() < 1e-5, "value {k}");
+    }
+
+    #[test]
+    fn samples_of_other_states_are_refused() {
+        let said = Output { logits: vec![0.0; 6], values: vec![0.0; 2] };
+        let (config, mut gradient) = (LossConfig::default(), Output::default());
+        let samples = case([-1.0, -1.0], [1.0, 1.0]);
+        assert!(config.loss(&said, &[0, 2, 3], &samples, &mut gradient).is_ok());
+        for starts in [&[][..], &[0, 3], &[0, 2, 4]] {
+            assert!(config.loss(&said, starts, &samples, &mut gradient).is_err());
         }
+        let wrong = Samples { actions: vec![0, 1, 2], ..samples };
+        assert!(config.loss(&said, &[0, 2, 3], &wrong, &mut gradient).is_err());
     }
 }

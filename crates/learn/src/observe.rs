@@ -2,134 +2,207 @@
 
 use crate::error::{Error, Result};
 use equimarl_group::Element;
-use equimarl_nn::{Batch, BatchBuilder, NetworkConfig, Sharing};
-use equimarl_worlds::{Edge, Symmetric, World};
+use equimarl_kernels::dictionary;
+use equimarl_nn::{Album, Batch, NetworkConfig, Seen, Sharing, TeamAlbum};
+use equimarl_worlds::{Edge, Symmetric};
 use std::sync::Arc;
 
-/// What a network gets to know of one state, kept for learning: small, and free of the state itself.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Seen<K> {
-    /// What each agent sees.
-    pub keys: Vec<K>,
-    /// Who hears whom: (agent, neighbour, edge vector).
-    pub edges: Vec<(u32, u32, [f32; 2])>,
-    /// The picture of the whole state, for central networks only.
-    pub team: Option<Arc<[f32]>>,
+/// What a network gets to know of some states, kept for learning: small, and free of the states themselves.
+#[derive(Clone, Debug, Default)]
+pub struct States {
+    count: usize,
+    agents: usize,
+    /// What each agent sees, states one after the other; nothing for central networks.
+    seen: Vec<Seen>,
+    /// Who hears whom, by agent: (agent, neighbour, edge vector).
+    edges: Vec<(u32, u32, [f32; 2])>,
+    /// Where the edges of each state end.
+    ends: Vec<usize>,
+    /// Pictures of whole states, for central networks only: pixels, or what they are made of.
+    teams: Vec<f32>,
+    codes: Vec<u32>,
 }
 
-impl<K: Clone> Seen<K> {
-    /// Looks at a state; `central` if a network for the whole team will look.
-    pub fn of<W: World<Key = K>>(state: &W, central: bool) -> Seen<K> {
-        let keys = (0..state.agents()).map(|agent| state.observation_key(agent)).collect();
-        if central {
-            let mut picture = vec![0.0; state.team_picture_shape().len()];
-            state.render_team(&mut picture);
-            return Seen { keys, edges: vec![], team: Some(picture.into()) };
-        }
-        let (mut edges, mut heard) = (vec![], Vec::<Edge>::new());
-        for agent in 0..state.agents() {
-            state.neighbours(agent, &mut heard);
-            edges.extend(heard.iter().map(|e| (agent as u32, e.from as u32, e.vector)));
-        }
-        Seen { keys, edges, team: None }
+impl States {
+    /// How many states.
+    pub fn len(&self) -> usize {
+        self.count
     }
 
-    /// The same seen in the turned world, by every agent under its old index. A distributed network does not know
-    /// indices, so turning pictures and edge vectors is all there is to it.
-    pub fn turned<W: Symmetric<Key = K>>(&self, g: Element, world: &W) -> Seen<K> {
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// Forgets all but its memory.
+    pub fn clear(&mut self) {
+        self.count = 0;
+        self.seen.clear();
+        self.edges.clear();
+        self.ends.clear();
+        self.teams.clear();
+        self.codes.clear();
+    }
+
+    fn edges_of(&self, state: usize) -> &[(u32, u32, [f32; 2])] {
+        let start = state.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.edges[start..self.ends[state]]
+    }
+}
+
+/// Looks at states of one world on behalf of one network, and remembers what it has seen.
+#[derive(Debug)]
+pub struct Observer<W: Symmetric> {
+    /// Any state of the world: it knows how to turn and paint keys.
+    world: W,
+    album: Album<W::Key>,
+    /// For central networks: the agents, and how whole states are looked at.
+    central: Option<(usize, TeamAlbum)>,
+    heard: Vec<Edge>,
+}
+
+impl<W: Symmetric> Observer<W> {
+    /// An observer for networks of this config.
+    ///
+    /// # Errors
+    /// If pictures are shared by a group that is not the world's, or a central network is made for another size.
+    pub fn new(world: &W, config: &NetworkConfig, sharing: &Sharing) -> Result<Observer<W>> {
+        let pixels = config.setting.central_picture.iter().product();
+        let central = config.kind.is_central();
+        let (agents, team) = (world.agents(), world.team_picture_shape().len());
+        if central && (config.setting.agents, pixels) != (agents, team) {
+            return Err(Error::Mismatch(format!(
+                "a central network is made for one size: {} agents and {pixels} pixels, not {agents} and {team}",
+                config.setting.agents
+            )));
+        }
+        check_group(world, sharing)?;
+        Ok(Observer {
+            album: Album::new(sharing.clone(), world.picture_shape().len()),
+            world: world.clone(),
+            central: central.then(|| (agents, TeamAlbum::new(pixels))),
+            heard: vec![],
+        })
+    }
+
+    /// Batches get the parts that pictures are made of instead of pixels: for networks with a dictionary.
+    pub fn with_dictionary(mut self, plan: Option<&Arc<dictionary::Plan>>) -> Observer<W> {
+        match (plan, &mut self.central) {
+            (Some(plan), Some((_, album))) => album.use_dictionary(plan),
+            (Some(plan), None) => self.album = self.album.with_dictionary(plan),
+            (None, _) => {}
+        }
+        self
+    }
+
+    /// Whether it has seen so much that it should forget.
+    pub fn is_full(&self) -> bool {
+        self.album.is_full() || self.central.as_ref().is_some_and(|(_, album)| album.is_full())
+    }
+
+    /// Forgets what it has seen. Nothing that was seen before may be used afterwards, nor batches that hold it.
+    pub fn clear(&mut self) {
+        self.album.clear();
+        if let Some((_, album)) = &mut self.central {
+            album.clear();
+        }
+    }
+
+    /// Looks at a state.
+    ///
+    /// # Errors
+    /// If it is not of this world.
+    pub fn see(&mut self, state: &W, into: &mut States) -> Result<()> {
+        into.agents = state.agents();
+        into.count += 1;
+        if let Some((_, album)) = &mut self.central {
+            album.see(|picture| state.render_team(picture), &mut into.teams, &mut into.codes)?;
+        } else {
+            for agent in 0..state.agents() {
+                let key = state.observation_key(agent);
+                into.seen.push(self.album.look(&key, |g, key| self.world.turn_key(g, key)));
+                state.neighbours(agent, &mut self.heard);
+                into.edges.extend(self.heard.iter().map(|e| (agent as u32, e.from as u32, e.vector)));
+            }
+        }
+        into.ends.push(into.edges.len());
+        Ok(())
+    }
+
+    /// Adds some of the states, each turned by an element, to a batch. Agents keep their index: a distributed network does
+    /// not know indices, so turning pictures and edge vectors is all there is to it.
+    pub fn collate(
+        &mut self,
+        states: &States,
+        chosen: impl IntoIterator<Item = (usize, Element)>,
+        batch: &mut Batch,
+    ) -> Result<()> {
+        batch.group = match self.album.sharing() {
+            Sharing::Orbits(group) => batch.group.take().or_else(|| Some(group.clone())),
+            _ => None,
+        };
+        for (state, g) in chosen {
+            match &self.central {
+                Some((agents, album)) => {
+                    album.add(state, (&states.teams, &states.codes), batch)?;
+                    (0..*agents).for_each(|_| batch.graph.end_agent());
+                }
+                None => self.collate_agents(states, state, g, batch)?,
+            }
+            batch.end_state();
+        }
+        Ok(())
+    }
+
+    fn collate_agents(&mut self, states: &States, state: usize, g: Element, batch: &mut Batch) -> Result<()> {
+        let world = &self.world;
         let [[a, b], [c, d]] = world.symmetry().plane.matrix(g).map(|row| row.map(|x| x as f32));
-        let turn = |[y, x]: [f32; 2]| [a * y + b * x, c * y + d * x];
-        Seen {
-            keys: self.keys.iter().map(|key| world.turn_key(g, key)).collect(),
-            edges: self.edges.iter().map(|&(i, j, v)| (i, j, turn(v))).collect(),
-            team: self.team.clone(),
+        let first = batch.graph.agents() as u32;
+        let mut edges = states.edges_of(state).iter().peekable();
+        for agent in 0..states.agents {
+            let mut seen = states.seen[state * states.agents + agent];
+            if g != 0 {
+                seen = self.album.turned(seen, g, |g, key| world.turn_key(g, key));
+            }
+            self.album.add(seen, batch, |key, picture| world.render(key, picture))?;
+            while let Some((_, from, [y, x])) = edges.next_if(|e| e.0 == agent as u32) {
+                batch.graph.hear(first + from);
+                let turned = if g == 0 { [*y, *x] } else { [a * y + b * x, c * y + d * x] };
+                batch.edges.extend(turned);
+            }
+            batch.graph.end_agent();
         }
+        Ok(())
     }
 }
 
-/// The batch of what was seen in some states. `world` is any state of that world: it knows how to turn and paint keys.
+fn check_group<W: Symmetric>(world: &W, sharing: &Sharing) -> Result<()> {
+    let own = &world.symmetry().group;
+    match sharing {
+        Sharing::Orbits(group) if own != group => Err(Error::Mismatch(format!(
+            "the network shares pictures by {group}, the world is under {own}; put it under {group}"
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// The batch that a network of this config wants for these states, every picture painted.
 ///
 /// # Errors
 /// If pictures are shared by a group that is not the world's, or a central network is made for another size.
-pub fn batch_of<'a, W: Symmetric + 'a>(
-    world: &W,
-    seen: impl IntoIterator<Item = &'a Seen<W::Key>>,
-    config: &NetworkConfig,
-    sharing: &Sharing,
-) -> Result<Batch>
-where
-    W::Key: 'a,
-{
-    if config.kind.is_central() {
-        return batch_of_teams(world.agents(), seen, config);
-    }
-    let own = &world.symmetry().group;
-    if let Sharing::Orbits(group) = sharing
-        && own != group
-    {
-        return Err(Error::Mismatch(format!(
-            "the network shares pictures by {group}, the world is under {own}; put it under {group}"
-        )));
-    }
-    let mut builder = BatchBuilder::new(sharing.clone());
-    for state in seen {
-        for key in &state.keys {
-            builder.agent(key.clone(), |g, key| world.turn_key(g, key));
-        }
-        for &(agent, from, vector) in &state.edges {
-            builder.edge(agent as usize, from as usize, vector);
-        }
-        builder.end_state();
-    }
-    Ok(builder.finish(world.picture_shape().len(), |key, picture| world.render(key, picture))?)
-}
-
-fn batch_of_teams<'a, K: 'a>(
-    agents: usize,
-    seen: impl IntoIterator<Item = &'a Seen<K>>,
-    config: &NetworkConfig,
-) -> Result<Batch> {
-    let pixels: usize = config.setting.central_picture.iter().product();
-    let mut pictures: Vec<Arc<[f32]>> = vec![];
-    let mut builder = BatchBuilder::new(Sharing::None);
-    for state in seen {
-        let Some(picture) = state.team.as_ref().filter(|p| p.len() == pixels) else {
-            return Err(Error::Mismatch(format!(
-                "a central network is made for one size: {} agents and {pixels} pixels",
-                config.setting.agents
-            )));
-        };
-        if agents != config.setting.agents {
-            return Err(Error::Mismatch(format!(
-                "a central network is made for one size: {} agents, not {agents}",
-                config.setting.agents
-            )));
-        }
-        builder.state(pictures.len(), |_, index| *index);
-        builder.blind_agents(agents);
-        builder.end_state();
-        pictures.push(picture.clone());
-    }
-    Ok(builder.finish(pixels, |&index, picture| picture.copy_from_slice(&pictures[index]))?)
-}
-
-/// The batch that a network of this config wants for these states.
-///
-/// # Errors
-/// As [`batch_of`].
 pub fn observe<'a, W: Symmetric + 'a>(
     states: impl IntoIterator<Item = &'a W>,
     config: &NetworkConfig,
     sharing: &Sharing,
 ) -> Result<Batch> {
-    let mut any = None;
-    let mut seen = vec![];
-    for state in states {
-        seen.push(Seen::of(state, config.kind.is_central()));
-        any = Some(state);
-    }
-    match any {
-        Some(world) => batch_of(world, &seen, config, sharing),
-        None => Err(Error::Mismatch("there are no states to look at".into())),
-    }
+    let states: Vec<&W> = states.into_iter().collect();
+    let Some(world) = states.first() else {
+        return Err(Error::Mismatch("there are no states to look at".into()));
+    };
+    let mut observer = Observer::new(*world, config, sharing)?;
+    let (mut seen, mut batch) = (States::default(), Batch::default());
+    batch.clear();
+    states.iter().try_for_each(|state| observer.see(state, &mut seen))?;
+    observer.collate(&seen, (0..states.len()).map(|s| (s, 0)), &mut batch)?;
+    Ok(batch)
 }

@@ -4,21 +4,22 @@
 use crate::config::{AugmentRatio, Method, TrainConfig};
 use crate::episodes::{Episodes, Finished};
 use crate::error::{Error, Result};
+use crate::evaluate::Inference;
 use crate::loss::{LossConfig, Samples};
-use crate::observe::{Seen, batch_of};
+use crate::observe::{Observer, States};
 use crate::optimiser::Optimiser;
 use crate::returns::{Step, advantages};
-use burn::tensor::Device;
 use equimarl_group::Element;
-use equimarl_nn::{Network, Policy, Sharing};
-use equimarl_worlds::{Batch, End, Outcome, Purpose, Stream, Symmetric};
+use equimarl_nn::{Batch, Cache, Network, Sharing};
+use equimarl_worlds::{Batch as Environments, End, Outcome, Purpose, Stream, Symmetric};
+use std::time::{Duration, Instant};
 
 /// A learner in the middle of its run.
 pub struct Trainer<W: Symmetric> {
     pub(crate) config: TrainConfig,
     pub(crate) network: Network,
     pub(crate) optimiser: Optimiser,
-    pub(crate) environments: Batch<W>,
+    pub(crate) environments: Environments<W>,
     /// One stream of action choices per environment.
     pub(crate) choices: Vec<Stream>,
     pub(crate) shuffle: Stream,
@@ -28,11 +29,15 @@ pub struct Trainer<W: Symmetric> {
     pub(crate) iterations: u64,
     /// What is averaged over the steps of an episode besides its return, such as waiting times.
     measure: fn(&W) -> f64,
-    sharing: Sharing,
+    /// How the rollout looks at states; its weights stay the same from one step to the next.
+    acting: Inference<W>,
+    rollout: Rollout,
+    memory: Memory,
+    times: Times,
 }
 
 /// What one iteration did.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Progress {
     /// Episodes that ended in it.
     pub finished: Vec<Finished>,
@@ -46,16 +51,47 @@ pub struct Progress {
     pub gradient: f64,
 }
 
-/// What was seen and done in an iteration; state (t, e) stands at t * environments + e.
-struct Rollout<K> {
-    seen: Vec<Seen<K>>,
-    /// The group element that each state was turned by before the network saw it.
-    turned: Vec<Element>,
+/// Where the time of all iterations went.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Times {
+    /// Stepping environments, choosing actions, and all that is not below.
+    pub world: Duration,
+    /// Looking at states and collating batches.
+    pub collation: Duration,
+    /// From pictures to features, and back.
+    pub encoder: Duration,
+    /// Message rounds, hidden layers and heads, and back; weights from coefficients.
+    pub rounds: Duration,
+    /// The loss and its gradient.
+    pub loss: Duration,
+    /// Clipping and Adam.
+    pub optimiser: Duration,
+}
+
+/// What was seen and done in an iteration; state (t, e) stands at t * environments + e. Kept and reused.
+#[derive(Clone, Debug, Default)]
+struct Rollout {
+    states: States,
     /// One action per agent, states one after the other.
     actions: Vec<usize>,
+    /// What ratios are against, one row of all states per copy of the minibatch: the joint log-probability of what was done.
+    /// The first row is the rollout itself; further ones are those of turned copies.
     log_probabilities: Vec<f32>,
     advantages: Vec<f32>,
     returns: Vec<f32>,
+}
+
+/// Buffers that are made once.
+#[derive(Default)]
+struct Memory {
+    batch: Batch,
+    cache: Cache,
+    samples: Samples,
+    gradients: Vec<f32>,
+    order: Vec<usize>,
+    elements: Vec<Element>,
+    /// States at which values are bootstrapped.
+    ends: States,
 }
 
 impl<W: Symmetric> Trainer<W> {
@@ -65,9 +101,8 @@ impl<W: Symmetric> Trainer<W> {
     /// # Errors
     /// If the settings do not fit the world.
     pub fn new(config: &TrainConfig, world: &W, measure: fn(&W) -> f64) -> Result<Trainer<W>> {
-        let device = Device::flex().autodiff();
         let mut weights = Stream::new(config.seed, Purpose::Weights, 0);
-        let network = Network::init(&config.network()?, &mut || weights.normal(), &device)?;
+        let network = Network::init(&config.network()?, &mut || weights.normal())?;
         Trainer::with_network(config, world, measure, network)
     }
 
@@ -83,14 +118,17 @@ impl<W: Symmetric> Trainer<W> {
     ) -> Result<Trainer<W>> {
         config.check()?;
         let (seed, count) = (config.seed, config.environments);
-        let environments = Batch::new(world, count, seed, Purpose::World);
+        let environments = Environments::new(world, count, seed, Purpose::World);
+        // Turned copies can stand for each other only if world and network turn pictures by the same group.
+        let sharing = match network.sharing() {
+            Sharing::Orbits(group) if group != world.symmetry().group => Sharing::Distinct,
+            sharing => sharing,
+        };
         let mut trainer = Trainer {
             optimiser: Optimiser::new(&network, config.learning_rate, config.gradient_clip),
-            // Turned copies can stand for each other only if world and network turn pictures by the same group.
-            sharing: match network.sharing() {
-                Sharing::Orbits(group) if group != world.symmetry().group => Sharing::Distinct,
-                sharing => sharing,
-            },
+            acting: Inference::of(
+                Observer::new(world, network.config(), &sharing)?.with_dictionary(network.dictionary()),
+            ),
             network,
             environments,
             choices: (0..count as u64).map(|e| Stream::new(seed, Purpose::Action, e)).collect(),
@@ -100,6 +138,9 @@ impl<W: Symmetric> Trainer<W> {
             steps: 0,
             iterations: 0,
             measure,
+            rollout: Rollout::default(),
+            memory: Memory::default(),
+            times: Times::default(),
             config: config.clone(),
         };
         trainer.warm_up();
@@ -141,22 +182,26 @@ impl<W: Symmetric> Trainer<W> {
     /// # Errors
     /// If learning diverges to numbers that are not finite.
     pub fn iterate(&mut self) -> Result<Progress> {
+        let (start, before) = (Instant::now(), self.measured());
         self.optimiser.rate = self.config.learning_rate
             * if self.config.decay {
                 (1.0 - self.steps as f64 / self.config.steps as f64).max(0.0)
             } else {
                 1.0
             };
-        let policy = Policy::new(&self.network.dense())?;
-        let mut progress =
-            Progress { finished: vec![], entropy: 0.0, divergence: 0.0, loss: 0.0, gradient: 0.0 };
-        let rollout = self.rollout(&policy, &mut progress)?;
-        let old = self.old_log_probabilities(&policy, &rollout)?;
+        let mut progress = Progress::default();
+        if self.acting.observer.is_full() {
+            self.acting.observer.clear();
+        }
+        self.acting.batch.clear();
+        self.act(&mut progress)?;
+        self.judge_copies()?;
         let updates = self.config.epochs * self.config.minibatches;
+        let size = self.config.batch() / self.config.minibatches;
         for _ in 0..self.config.epochs {
-            let order = self.shuffled(rollout.seen.len());
-            for states in order.chunks(self.config.batch() / self.config.minibatches) {
-                self.update(&rollout, &old, states, &mut progress)?;
+            self.reshuffle();
+            for minibatch in 0..self.config.minibatches {
+                self.update(minibatch * size..(minibatch + 1) * size, &mut progress)?;
             }
         }
         for mean in
@@ -166,66 +211,68 @@ impl<W: Symmetric> Trainer<W> {
         }
         self.steps += self.config.batch() as u64;
         self.iterations += 1;
+        self.times.world += start.elapsed().saturating_sub(self.measured() - before);
         Ok(progress)
     }
 
     /// Acts for some steps in all environments with the current policy, and estimates advantages and returns.
-    fn rollout(&mut self, policy: &Policy, progress: &mut Progress) -> Result<Rollout<W::Key>> {
+    fn act(&mut self, progress: &mut Progress) -> Result<()> {
         let (count, agents) = (self.environments.len(), self.environments.agents());
-        let actions = policy.actions();
-        let central = self.network.is_central();
-        let mut rollout = Rollout {
-            seen: vec![],
-            turned: vec![],
-            actions: vec![],
-            log_probabilities: vec![],
-            advantages: vec![],
-            returns: vec![],
-        };
+        let actions = self.network.actions();
+        self.rollout.clear();
         let mut steps: Vec<Vec<Step>> = vec![vec![]; count];
         let mut outcomes = vec![Outcome { reward: 0.0, end: End::Running }; count];
-        for _ in 0..self.config.rollout {
-            let seen: Vec<Seen<W::Key>> =
-                self.environments.worlds().iter().map(|w| Seen::of(w, central)).collect();
-            let turned = self.draw_elements(count);
-            let said = self.judge(policy, &seen, &turned)?;
-            let mut chosen = Vec::with_capacity(count * agents);
-            for (e, &g) in turned.iter().enumerate() {
-                let world = &self.environments.worlds()[e];
+        for t in 0..self.config.rollout {
+            self.see_environments()?;
+            self.draw_elements(count);
+            self.judge_states(t * count..(t + 1) * count)?;
+            for (e, steps) in steps.iter_mut().enumerate() {
+                let (world, g) = (&self.environments.worlds()[e], self.memory.elements[e]);
                 let mut joint = 0.0;
                 for agent in 0..agents {
-                    let row = &said.log_probabilities[(e * agents + agent) * actions..][..actions];
+                    let row =
+                        &self.acting.said.log_probabilities[(e * agents + agent) * actions..][..actions];
                     // The network saw the turned state; its probability of g a is that of a here.
                     let here = |a: usize| row[world.turn_action(g, a)];
                     let action = sample(actions, here, &mut self.choices[e]);
                     joint += here(action);
-                    chosen.push(action);
+                    self.rollout.actions.push(action);
                 }
-                rollout.log_probabilities.push(joint);
+                self.rollout.log_probabilities.push(joint);
+                let value = f64::from(self.acting.said.values[e]);
+                steps.push(Step { reward: 0.0, value, end: End::Running, cut_value: 0.0 });
             }
-            let mut cut: Vec<(usize, Seen<W::Key>)> = vec![];
-            let mut measures: Vec<Option<f64>> = vec![None; count];
-            let measure = self.measure;
-            self.environments.step(&chosen, &mut outcomes, |e, last| {
+            let chosen = &self.rollout.actions[t * count * agents..];
+            let (mut cut, mut measures): (Vec<usize>, Vec<Option<f64>>) = (vec![], vec![None; count]);
+            let (measure, observer, ends) = (self.measure, &mut self.acting.observer, &mut self.memory.ends);
+            ends.clear();
+            let mut seen = Ok(());
+            self.environments.step(chosen, &mut outcomes, |e, last| {
                 measures[e] = Some(measure(last));
-                cut.push((e, Seen::of(last, central)));
+                cut.push(e);
+                if let Err(error) = observer.see(last, ends) {
+                    seen = Err(error);
+                }
             });
-            cut.retain(|(e, _)| outcomes[*e].end == End::Truncated);
-            let cut_values = self.values_of(policy, &cut)?;
+            seen?;
+            let truncated = |i: &usize| outcomes[cut[*i]].end == End::Truncated;
+            let wanted: Vec<usize> = (0..cut.len()).filter(truncated).collect();
+            let cut_values = self.values_of(&wanted)?;
             for (e, outcome) in outcomes.iter().enumerate() {
                 let measured = measures[e].unwrap_or_else(|| measure(&self.environments.worlds()[e]));
                 progress.finished.extend(self.episodes.step(e, outcome, measured));
-                let cut_value = cut.iter().position(|(c, _)| *c == e).map_or(0.0, |i| cut_values[i]);
-                let value = f64::from(said.values[e]);
-                steps[e].push(Step { reward: outcome.reward, value, end: outcome.end, cut_value });
+                let step = &mut steps[e][t];
+                (step.reward, step.end) = (outcome.reward, outcome.end);
             }
-            rollout.seen.extend(seen);
-            rollout.turned.extend(turned);
-            rollout.actions.extend(chosen);
+            for (&i, value) in wanted.iter().zip(cut_values) {
+                steps[cut[i]][t].cut_value = value;
+            }
         }
-        let last: Vec<(usize, Seen<W::Key>)> =
-            self.environments.worlds().iter().map(|w| Seen::of(w, central)).enumerate().collect();
-        let next = self.values_of(policy, &last)?;
+        self.memory.ends.clear();
+        for world in self.environments.worlds() {
+            self.acting.observer.see(world, &mut self.memory.ends)?;
+        }
+        let next = self.values_of(&(0..count).collect::<Vec<usize>>())?;
         let found: Vec<Vec<(f64, f64)>> = steps
             .iter()
             .zip(next)
@@ -233,90 +280,114 @@ impl<W: Symmetric> Trainer<W> {
             .collect();
         for t in 0..self.config.rollout {
             for of_environment in &found {
-                rollout.advantages.push(of_environment[t].0 as f32);
-                rollout.returns.push(of_environment[t].1 as f32);
+                self.rollout.advantages.push(of_environment[t].0 as f32);
+                self.rollout.returns.push(of_environment[t].1 as f32);
             }
         }
-        Ok(rollout)
+        Ok(())
     }
 
-    /// The values of some states, for bootstrapping.
-    fn values_of(&mut self, policy: &Policy, states: &[(usize, Seen<W::Key>)]) -> Result<Vec<f64>> {
-        if states.is_empty() {
+    /// Adds what all environments look like now to the rollout.
+    fn see_environments(&mut self) -> Result<()> {
+        let start = Instant::now();
+        for world in self.environments.worlds() {
+            self.acting.observer.see(world, &mut self.rollout.states)?;
+        }
+        self.times.collation += start.elapsed();
+        Ok(())
+    }
+
+    /// What the network says about states of the rollout, each turned by its element in `memory.elements`.
+    fn judge_states(&mut self, states: std::ops::Range<usize>) -> Result<()> {
+        let start = Instant::now();
+        let Inference { observer, batch, .. } = &mut self.acting;
+        batch.next();
+        let chosen = states.zip(self.memory.elements.iter().copied());
+        observer.collate(&self.rollout.states, chosen, batch)?;
+        self.times.collation += start.elapsed();
+        self.judge()
+    }
+
+    /// The values of some of the states at which something ended, for bootstrapping.
+    fn values_of(&mut self, wanted: &[usize]) -> Result<Vec<f64>> {
+        if wanted.is_empty() {
             return Ok(vec![]);
         }
-        let seen: Vec<Seen<W::Key>> = states.iter().map(|(_, seen)| seen.clone()).collect();
-        let turned = self.draw_elements(seen.len());
-        Ok(self.judge(policy, &seen, &turned)?.values.iter().map(|&v| f64::from(v)).collect())
+        self.draw_elements(wanted.len());
+        let start = Instant::now();
+        let Inference { observer, batch, .. } = &mut self.acting;
+        batch.next();
+        let chosen = wanted.iter().copied().zip(self.memory.elements.iter().copied());
+        observer.collate(&self.memory.ends, chosen, batch)?;
+        self.times.collation += start.elapsed();
+        self.judge()?;
+        Ok(self.acting.said.values.iter().map(|&v| f64::from(v)).collect())
+    }
+
+    /// What the network says about the batch.
+    fn judge(&mut self) -> Result<()> {
+        let Inference { batch, cache, said, .. } = &mut self.acting;
+        self.network.forward(batch, cache)?;
+        Ok(said.take(cache, self.network.actions())?)
     }
 
     /// Random augmentation draws an element per state; all other methods leave states as they are.
-    fn draw_elements(&mut self, count: usize) -> Vec<Element> {
+    fn draw_elements(&mut self, count: usize) {
+        let elements = &mut self.memory.elements;
+        elements.clear();
         if self.config.method != Method::AugmentRandom {
-            return vec![0; count];
+            return elements.resize(count, 0);
         }
         let order = self.environments.worlds()[0].symmetry().group.order() as u32;
-        (0..count).map(|_| self.augment.below(order) as Element).collect()
+        elements.extend((0..count).map(|_| self.augment.below(order) as Element));
     }
 
-    fn judge(
-        &self,
-        policy: &Policy,
-        seen: &[Seen<W::Key>],
-        turned: &[Element],
-    ) -> Result<equimarl_nn::Judgement> {
-        let world = &self.environments.worlds()[0];
-        let turned: Vec<Seen<W::Key>> = seen.iter().zip(turned).map(|(s, &g)| turn(s, g, world)).collect();
-        Ok(policy.forward(&batch_of(world, &turned, policy.config(), &self.sharing)?)?)
+    /// The copies that full augmentation makes of every state: all turns of it. Other methods have the state itself.
+    fn copies(&self) -> usize {
+        let full = self.config.method == Method::AugmentFull;
+        if full { self.environments.worlds()[0].symmetry().group.order() } else { 1 }
     }
 
-    /// What the ratios of each copy are against. Row g holds all states turned by g: the joint log-probability of what was
-    /// done, as the rollout's policy sees it in the turned copy, or as it was done. The first row is the rollout itself.
-    fn old_log_probabilities(&self, policy: &Policy, rollout: &Rollout<W::Key>) -> Result<Vec<Vec<f32>>> {
-        let mut rows = vec![rollout.log_probabilities.clone()];
-        if self.config.method != Method::AugmentFull {
-            return Ok(rows);
-        }
-        let world = &self.environments.worlds()[0];
-        let (agents, actions) = (self.environments.agents(), policy.actions());
-        for g in world.symmetry().group.elements().skip(1) {
+    /// Adds what the ratios of turned copies are against: the joint log-probability of what was done, as the rollout's
+    /// policy sees it in the copy, or as it was done.
+    fn judge_copies(&mut self) -> Result<()> {
+        let (states, agents) = (self.rollout.states.len(), self.environments.agents());
+        let actions = self.network.actions();
+        for g in 1..self.copies() {
             if self.config.augment_ratio == AugmentRatio::Rollout {
-                rows.push(rollout.log_probabilities.clone());
+                self.rollout.log_probabilities.extend_from_within(..states);
                 continue;
             }
-            let said = self.judge(policy, &rollout.seen, &vec![g; rollout.seen.len()])?;
-            let joint = |state: usize| -> f32 {
-                let agent = |i: usize| (i * actions) + world.turn_action(g, rollout.actions[i]);
-                (state * agents..(state + 1) * agents).map(|i| said.log_probabilities[agent(i)]).sum()
-            };
-            rows.push((0..rollout.seen.len()).map(joint).collect());
+            self.memory.elements.clear();
+            self.memory.elements.resize(states, g);
+            self.judge_states(0..states)?;
+            let world = &self.environments.worlds()[0];
+            let Rollout { actions: done, log_probabilities, .. } = &mut self.rollout;
+            let said = &self.acting.said.log_probabilities;
+            let agent = |i: usize| said[i * actions + world.turn_action(g, done[i])];
+            let joint = |s: usize| (s * agents..(s + 1) * agents).map(agent).sum::<f32>();
+            log_probabilities.extend((0..states).map(joint));
         }
-        Ok(rows)
+        Ok(())
     }
 
-    /// One gradient step on a minibatch.
-    fn update(
-        &mut self,
-        rollout: &Rollout<W::Key>,
-        old: &[Vec<f32>],
-        states: &[usize],
-        progress: &mut Progress,
-    ) -> Result<()> {
-        let drawn = self.draw_elements(states.len());
+    /// One gradient step on a minibatch: some places of the shuffled order. Allocates nothing once its buffers have grown.
+    fn update(&mut self, places: std::ops::Range<usize>, progress: &mut Progress) -> Result<()> {
+        self.draw_elements(places.len());
+        let start = Instant::now();
+        let (copies, agents) = (self.copies(), self.environments.agents());
         let world = &self.environments.worlds()[0];
-        let agents = self.environments.agents();
-        let copies: Vec<Element> = match self.config.method {
-            Method::AugmentFull => world.symmetry().group.elements().collect(),
-            _ => vec![0],
-        };
-        let (mut seen, mut samples) = (vec![], Samples::default());
-        for &copy in &copies {
-            for (&s, &drawn) in states.iter().zip(&drawn) {
-                let g = if self.config.method == Method::AugmentRandom { drawn } else { copy };
-                seen.push(turn(&rollout.seen[s], g, world));
+        let Memory { batch, cache, samples, gradients, order, elements, .. } = &mut self.memory;
+        let rollout = &self.rollout;
+        batch.clear();
+        samples.clear();
+        for copy in 0..copies {
+            for (&s, &drawn) in order[places.clone()].iter().zip(&*elements) {
+                let g = if copies > 1 { copy } else { drawn };
+                self.acting.observer.collate(&rollout.states, [(s, g)], batch)?;
                 let team = &rollout.actions[s * agents..(s + 1) * agents];
                 samples.actions.extend(team.iter().map(|&a| world.turn_action(g, a)));
-                samples.log_probabilities.push(old[copy][s]);
+                samples.log_probabilities.push(rollout.log_probabilities[copy * rollout.states.len() + s]);
                 samples.advantages.push(rollout.advantages[s]);
                 samples.returns.push(rollout.returns[s]);
             }
@@ -324,43 +395,65 @@ impl<W: Symmetric> Trainer<W> {
         if self.config.normalise_advantages {
             normalise(&mut samples.advantages);
         }
-        let batch = batch_of(world, &seen, self.network.config(), &self.sharing)?;
-        let said = self.network.forward(&batch);
+        self.times.collation += start.elapsed();
+        self.network.forward(batch, cache)?;
+        let start = Instant::now();
         let weights = LossConfig {
             clip: self.config.clip as f32,
             value: self.config.value_coefficient as f32,
             entropy: self.config.entropy_coefficient as f32,
         };
-        let loss = weights.loss(&said, &batch.starts, &samples);
-        let number = |t: &burn::tensor::Tensor<1>| f64::from(t.clone().into_scalar::<f32>());
-        let (total, entropy, divergence) =
-            (number(&loss.total), number(&loss.entropy), number(&loss.divergence));
-        if !total.is_finite() {
-            return Err(diverged(&self.config, self.steps, &format!("the loss is {total}")));
+        let (said, gradient) = cache.output_gradient();
+        let loss = weights.loss(said, &batch.starts, samples, gradient)?;
+        self.times.loss += start.elapsed();
+        if !loss.total.is_finite() {
+            return Err(diverged(&self.config, self.steps, &format!("the loss is {}", loss.total)));
         }
-        let gradients = self.network.gradients(&loss.total.backward());
+        gradients.resize(self.network.values().len(), 0.0);
+        self.network.backward(batch, cache, gradients)?;
+        let start = Instant::now();
         progress.gradient += match self.optimiser.update(&mut self.network, gradients) {
             Err(Error::Diverged(what)) => return Err(diverged(&self.config, self.steps, &what)),
             done => done?,
         };
-        progress.loss += total;
-        progress.entropy += entropy;
-        progress.divergence += divergence;
+        self.times.optimiser += start.elapsed();
+        progress.loss += loss.total;
+        progress.entropy += loss.entropy;
+        progress.divergence += loss.divergence;
         Ok(())
     }
 
     /// Fisher-Yates.
-    fn shuffled(&mut self, count: usize) -> Vec<usize> {
-        let mut order: Vec<usize> = (0..count).collect();
-        for i in (1..count).rev() {
+    fn reshuffle(&mut self) {
+        let order = &mut self.memory.order;
+        order.clear();
+        order.extend(0..self.rollout.states.len());
+        for i in (1..order.len()).rev() {
             order.swap(i, self.shuffle.below(i as u32 + 1) as usize);
         }
-        order
+    }
+
+    /// Where the time of all iterations went.
+    pub fn times(&self) -> Times {
+        let [one, two] = [self.memory.cache.times(), self.acting.cache.times()];
+        Times { encoder: one.encoder + two.encoder, rounds: one.trunk + two.trunk, ..self.times }
+    }
+
+    /// All that is measured by itself.
+    fn measured(&self) -> Duration {
+        let t = self.times();
+        t.collation + t.encoder + t.rounds + t.loss + t.optimiser
     }
 
     /// The settings.
     pub fn config(&self) -> &TrainConfig {
         &self.config
+    }
+
+    /// How this learner looks at states, for looking with other weights between iterations.
+    pub(crate) fn inference(&mut self) -> &mut Inference<W> {
+        self.acting.batch.clear();
+        &mut self.acting
     }
 
     /// The network as it is now.
@@ -398,9 +491,15 @@ fn diverged(config: &TrainConfig, steps: u64, what: &str) -> Error {
     Error::Diverged(format!("{what} after {steps} steps; {cure}"))
 }
 
-/// What is seen after turning; the identity costs a copy.
-fn turn<W: Symmetric>(seen: &Seen<W::Key>, g: Element, world: &W) -> Seen<W::Key> {
-    if g == 0 { seen.clone() } else { seen.turned(g, world) }
+impl Rollout {
+    /// Forgets everything but its memory.
+    fn clear(&mut self) {
+        self.states.clear();
+        self.actions.clear();
+        self.log_probabilities.clear();
+        self.advantages.clear();
+        self.returns.clear();
+    }
 }
 
 /// Draws an action by its probability: one word, whatever comes out.

@@ -6,9 +6,8 @@ use crate::config::{AnyWorld, TrainConfig};
 use crate::error::{Error, Result};
 use crate::evaluate::{Choice, Games, evaluate};
 use crate::ppo::{Progress, Trainer};
-use burn::tensor::Device;
+use equimarl_nn::Network;
 use equimarl_nn::model::write_file;
-use equimarl_nn::{Network, Policy};
 use equimarl_worlds::traffic::TrafficMeasures;
 use equimarl_worlds::wildlife::{Captures, solve};
 use equimarl_worlds::{Measures, Symmetric, Traffic, Wildlife};
@@ -139,7 +138,7 @@ pub fn create(run: &Path, config: &TrainConfig) -> Result<()> {
     config.check()?;
     // What would be refused later is refused before there is a folder.
     config.world.build(&config.group()?)?;
-    Network::init(&config.network()?, &mut || 0.0, &Device::flex())?;
+    Network::init(&config.network()?, &mut || 0.0)?;
     if run.join("config.toml").exists() || run.join("summary.json").exists() {
         return Err(Error::BadRun(format!(
             "{0} holds a run already; continue it with `train --resume {0}`, or choose another --out",
@@ -229,7 +228,7 @@ fn train_in<W: Scored>(
     loop {
         let mut stopping = stop();
         if notes.judging && !stopping {
-            match judge(&trainer, world, &optimum, stop)? {
+            match judge(&mut trainer, world, &optimum, stop)? {
                 Some(found) => judged = found,
                 None => stopping = true,
             }
@@ -282,16 +281,16 @@ fn train_in<W: Scored>(
 
 /// Both ways of choosing, on the same episodes; nothing if `stop` says so before they are over.
 fn judge<W: Scored>(
-    trainer: &Trainer<W>,
+    trainer: &mut Trainer<W>,
     world: &W,
     optimum: &impl Deref<Target = Option<f64>>,
     stop: &dyn Fn() -> bool,
 ) -> Result<Option<Value>> {
-    let network = trainer.network();
-    let (policy, sharing) = (Policy::new(&network.dense())?, network.sharing());
-    let score = |choice| {
-        let games = Games { episodes: trainer.config().evaluate_episodes, seed: EVALUATION_SEED, choice };
-        evaluate(&policy, &sharing, world, games, W::Measures::default, stop)
+    let (policy, episodes) = (trainer.network().policy()?, trainer.config().evaluate_episodes);
+    let inference = trainer.inference();
+    let mut score = |choice| {
+        let games = Games { episodes, seed: EVALUATION_SEED, choice };
+        evaluate(&policy, inference, world, games, W::Measures::default, stop)
     };
     let Some(greedy) = score(Choice::Greedy)? else { return Ok(None) };
     let Some(sampled) = score(Choice::Sampled)? else { return Ok(None) };
@@ -364,7 +363,7 @@ fn summarise<W: Scored>(
         "length": episodes.statistic(|f| f.length as f64),
         "reached": reached,
         "evaluation": evaluation,
-        "parameters": trainer.network().parameter_count(),
+        "parameters": trainer.network().values().len(),
         "steps_per_second": trainer.steps() as f64 / seconds,
         "wall_seconds": seconds,
         "peak_memory_mb": peak_memory_mb(),

@@ -1,6 +1,5 @@
 //! Training is a function of its config: same bits whatever the threads, whatever stops it in between; and it learns.
 
-use burn::tensor::Device;
 use equimarl_learn::checkpoint::Snapshot;
 use equimarl_learn::run::{self, Ended};
 use equimarl_learn::{AnyWorld, AugmentRatio, Method, TrainConfig, Trainer, WorldConfig, checkpoint};
@@ -261,8 +260,7 @@ fn augmentation_changes_nothing_for_a_symmetric_network() {
                     x = (x * 997.0 + 0.1234).fract();
                     (x - 0.5) * 3.4
                 };
-                let device = Device::flex().autodiff();
-                let network = Network::init(&network, &mut normal, &device).unwrap();
+                let network = Network::init(&network, &mut normal).unwrap();
                 let config = TrainConfig { method, ..config };
                 fn losses<W: Symmetric>(mut trainer: Trainer<W>) -> Vec<f64> {
                     (0..3)

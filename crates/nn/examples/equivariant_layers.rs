@@ -2,9 +2,8 @@
 //!
 //! `cargo run --release --example equivariant_layers`
 
-use burn::tensor::{Device, Tensor};
 use equimarl_group::{Basis, Group, Rep, equivariance_error};
-use equimarl_nn::{EquivariantLinearConfig, max_over_group};
+use equimarl_nn::{Linear, Packed};
 
 /// Any source of independent numbers will do.
 fn numbers(seed: u64) -> impl FnMut() -> f64 {
@@ -12,6 +11,26 @@ fn numbers(seed: u64) -> impl FnMut() -> f64 {
     move || {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         ((state >> 11) as f64 / (1u64 << 53) as f64 - 0.5) * 3.4
+    }
+}
+
+/// A layer with weights in the order that it reads them.
+struct Made {
+    layer: Linear,
+    weights: Packed,
+}
+
+impl Made {
+    fn new(layer: Linear, normal: &mut dyn FnMut() -> f64) -> equimarl_nn::Result<Made> {
+        let mut weights = Packed::default();
+        layer.realise(&layer.init(normal), &mut weights)?;
+        Ok(Made { layer, weights })
+    }
+
+    fn forward(&self, x: &[f32]) -> Vec<f32> {
+        let mut y = vec![0.0; self.layer.outputs()];
+        // A row of another length would be refused; the empty answer then fails the checks below.
+        self.layer.forward(&self.weights, x, &mut y).map_or(vec![], |()| y)
     }
 }
 
@@ -35,28 +54,24 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     );
 
     // Two layers, one with a ReLU. Where a ReLU would break the symmetry, the layer does not build.
-    let device = Device::flex();
     let mut normal = numbers(1);
-    let first = EquivariantLinearConfig::new(corners.clone(), hidden.clone())
-        .with_relu()
-        .init(&mut normal, &device)?;
-    let second = EquivariantLinearConfig::new(hidden.clone(), corners.clone()).init(&mut normal, &device)?;
+    let first = Made::new(Linear::new(&corners, std::slice::from_ref(&hidden), true)?, &mut normal)?;
+    let second = Made::new(Linear::new(&hidden, std::slice::from_ref(&corners), false)?, &mut normal)?;
     let vectors = Rep::parse(&"C3".parse()?, "rotation")?;
-    let refused =
-        EquivariantLinearConfig::new(vectors.clone(), vectors).with_relu().init(&mut normal, &device);
+    let refused = Linear::new(&vectors, std::slice::from_ref(&vectors), true);
     println!("refused: {}", refused.err().map_or_else(String::new, |e| e.to_string()));
 
     // Does the whole function turn? f(g x) = g f(x), tried for every element. The assertion is yours to call on your code.
-    let network = |x: &[f64]| row(second.forward(first.forward(tensor(x, &device))));
+    let network = |x: &[f64]| wide(second.forward(&first.forward(&narrow(x))));
     println!(
         "turned by any element, the answer turns along: {:.1e}",
         equivariance_error(network, &corners, &corners)?
     );
 
-    // What should not turn at all is pooled over the group.
-    let pooled = |x: &[f64]| match max_over_group(first.forward(tensor(x, &device)), &hidden) {
-        Ok(y) => row(y),
-        Err(_) => vec![],
+    // What should not turn at all is pooled over the group: a regular block is one number per element.
+    let pooled = |x: &[f64]| -> Vec<f64> {
+        let features = wide(first.forward(&narrow(x)));
+        features.chunks(group.order()).map(|block| block.iter().copied().fold(0.0, f64::max)).collect()
     };
     let still = Rep::trivial(&group).copies(4)?;
     println!("pooled over the group, nothing changes: {:.1e}", equivariance_error(pooled, &corners, &still)?);
@@ -67,11 +82,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-fn tensor(x: &[f64], device: &Device) -> Tensor<2> {
-    let numbers: Vec<f32> = x.iter().map(|&v| v as f32).collect();
-    Tensor::<1>::from_floats(numbers.as_slice(), device).reshape([1, x.len()])
+fn narrow(x: &[f64]) -> Vec<f32> {
+    x.iter().map(|&v| v as f32).collect()
 }
 
-fn row(x: Tensor<2>) -> Vec<f64> {
-    x.into_data().try_to_vec::<f32>().unwrap_or_default().into_iter().map(f64::from).collect()
+fn wide(x: Vec<f32>) -> Vec<f64> {
+    x.into_iter().map(f64::from).collect()
 }

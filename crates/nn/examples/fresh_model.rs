@@ -2,7 +2,6 @@
 //!
 //! `cargo run --release -p equimarl-nn --example fresh_model -- wildlife equivariant C4 model.safetensors`
 
-use burn::tensor::Device;
 use equimarl_group::Group;
 use equimarl_nn::{Network, NetworkConfig, Setting};
 use serde_json::json;
@@ -29,8 +28,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         (state >> 11) as f64 / (1u64 << 53) as f64
     };
     let mut normal = || (0..12).map(|_| uniform()).sum::<f64>() - 6.0;
-    let network = Network::init(&config, &mut normal, &Device::flex())?;
+    let network = Network::init(&config, &mut normal)?;
     network.save(path, &json!({ "note": "fresh weights" }))?;
-    println!("{path}: {} parameters", network.parameter_count());
+    println!("{path}: {} parameters", network.values().len());
     Ok(())
 }

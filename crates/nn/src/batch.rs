@@ -6,34 +6,121 @@
 
 use crate::error::{Error, Result};
 use equimarl_group::{Element, Group};
+use equimarl_kernels::dictionary::Book;
 use equimarl_kernels::messages::Graph;
 use std::collections::HashMap;
 use std::hash::Hash;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Distinct pictures.
+#[derive(Debug)]
+pub enum Pictures {
+    /// Channel-major, one after the other.
+    Pixels(Vec<f32>),
+    /// What they are made of, for encoders with a dictionary.
+    Book(Box<Book>),
+}
+
+impl Pictures {
+    /// How many pictures of `pixels` numbers there are.
+    pub fn count(&self, pixels: usize) -> usize {
+        match self {
+            Pictures::Pixels(all) => all.len() / pixels.max(1),
+            Pictures::Book(book) => book.pictures(),
+        }
+    }
+
+    /// The pixels, if it holds pixels.
+    pub fn pixels(&self) -> Option<&[f32]> {
+        match self {
+            Pictures::Pixels(pixels) => Some(pixels),
+            Pictures::Book(_) => None,
+        }
+    }
+}
 
 /// States with any numbers of agents and any graphs. Agents of all states stand one after the other.
-#[derive(Clone, Debug)]
+#[derive(Debug, Default)]
 pub struct Batch {
-    /// Distinct pictures, channel-major, one after the other.
-    pub pictures: Arc<[f32]>,
+    /// The distinct pictures.
+    pub pictures: Pictures,
     /// The picture of each row; a row is an agent, or a whole state for a central network.
-    pub ids: Arc<[u32]>,
+    pub ids: Vec<u32>,
     /// The group element that turns the picture into what the row sees.
-    pub elements: Arc<[u32]>,
+    pub elements: Vec<u32>,
     /// The group of these elements; nothing if no row is turned.
     pub group: Option<Group>,
     /// Who hears whom, over the agents of all states.
-    pub graph: Arc<Graph>,
+    pub graph: Graph,
     /// One edge vector per edge of the graph, in its order.
-    pub edges: Arc<[f32]>,
+    pub edges: Vec<f32>,
     /// The agents of state s are `starts[s]..starts[s + 1]`.
-    pub starts: Arc<[u32]>,
+    pub starts: Vec<u32>,
+    /// A number of its own for every filling of `pictures`.
+    pub(crate) stamp: u64,
+}
+
+fn next_stamp() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    NEXT.fetch_add(1, Ordering::Relaxed)
+}
+
+impl Default for Pictures {
+    fn default() -> Self {
+        Pictures::Pixels(vec![])
+    }
 }
 
 impl Batch {
+    /// Forgets everything but its memory.
+    pub fn clear(&mut self) {
+        match &mut self.pictures {
+            Pictures::Pixels(pixels) => pixels.clear(),
+            Pictures::Book(book) => book.clear(),
+        }
+        self.stamp = next_stamp();
+        self.clear_rows();
+    }
+
+    /// Forgets all rows, and keeps pictures where that spares work: while weights stay the same, what is known of the
+    /// pictures of a book is not computed again.
+    pub fn next(&mut self) {
+        match &self.pictures {
+            Pictures::Pixels(_) => self.clear(),
+            Pictures::Book(_) => self.clear_rows(),
+        }
+    }
+
+    fn clear_rows(&mut self) {
+        self.ids.clear();
+        self.elements.clear();
+        self.graph.clear();
+        self.edges.clear();
+        self.starts.clear();
+        self.starts.push(0);
+    }
+
+    /// The number of this filling of pictures.
+    pub(crate) fn stamp(&mut self) -> u64 {
+        if self.stamp == 0 {
+            self.stamp = next_stamp();
+        }
+        self.stamp
+    }
+
+    /// Ends a state whose agents are in the graph.
+    pub fn end_state(&mut self) {
+        self.starts.push(self.graph.agents() as u32);
+    }
+
     /// The number of states.
     pub fn states(&self) -> usize {
-        self.starts.len() - 1
+        self.starts.len().saturating_sub(1)
+    }
+
+    /// Whether some row sees its picture turned.
+    pub fn is_turned(&self) -> bool {
+        self.elements.iter().any(|&g| g != 0)
     }
 
     /// The number of agents in all states.
@@ -65,7 +152,7 @@ pub enum Sharing {
 /// builder.end_state();
 /// let batch = builder.finish(4, |key, picture| picture.fill(*key as f32))?;
 /// assert_eq!((batch.states(), batch.agents()), (1, 3));
-/// assert_eq!(batch.pictures.len(), 2 * 4);
+/// assert_eq!(batch.ids, [0, 0, 1]);
 /// # Ok::<(), equimarl_nn::Error>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -188,16 +275,17 @@ impl<K: Clone + Ord + Hash> BatchBuilder<K> {
         }
         let graph = Graph::new(offsets, edges.iter().map(|e| e.1).collect())?;
         Ok(Batch {
-            pictures: pictures.into(),
-            ids: self.ids.into(),
-            elements: self.elements.into(),
+            pictures: Pictures::Pixels(pictures),
+            ids: self.ids,
+            elements: self.elements,
             group: match self.sharing {
                 Sharing::Orbits(group) => Some(group),
                 _ => None,
             },
-            graph: Arc::new(graph),
+            graph,
             edges: edges.iter().flat_map(|e| e.2).collect(),
-            starts: self.starts.into(),
+            starts: self.starts,
+            stamp: 0,
         })
     }
 }

@@ -1,24 +1,24 @@
-//! Equivariant layers and the paper's eight networks as Burn modules, and policies that run without Burn.
+//! Equivariant layers and the paper's eight networks, with explicit forward and backward passes.
 //!
-//! - Layers: [`EquivariantLinear`], [`EquivariantConvolution`], [`Encoder`], [`MessageRound`], pools. Each takes
-//!   representations of any group and refuses what would break the symmetry.
-//! - [`Network`]: encoder, message rounds or hidden layers, heads; four [`Kind`]s for each world.
-//! - [`Policy`]: the same weights on plain slices. `encode`, `round` and `decide` are what one agent runs on its own device.
+//! - Layers: [`Linear`], [`Encoder`] (two convolutions and a pool), [`MessageRound`]. Each takes representations of any
+//!   group and refuses what would break the symmetry.
+//! - [`Network`]: encoder, message rounds or hidden layers, heads, over one vector of parameters; four [`Kind`]s for each
+//!   world. [`Cache`]: all that lies between pictures and outputs, kept and reused.
+//! - [`Policy`]: the same layers with fixed weights. `encode`, `round` and `decide` are what one agent runs on its own device.
 //! - [`Batch`]: what a network looks at; each distinct picture once, and turned copies not at all.
 //! - Files are in the module [`model`].
 //!
 //! An equivariant network has fewer free weights than entries, and its policy turns with what it sees:
 //!
 //! ```
-//! use burn::tensor::Device;
-//! use equimarl_nn::{Kind, Network, NetworkConfig, Policy, Scratch, Setting};
+//! use equimarl_nn::{Kind, Network, NetworkConfig, Scratch, Setting};
 //! use equimarl_group::{Group, Plane};
 //!
 //! let group: Group = "C4".parse()?;
 //! let config = NetworkConfig::paper(Setting::wildlife(3, 7, &group)?, Kind::Equivariant, &group);
 //! let mut x = 0.0f64;
 //! let mut normal = || { x += 1.0; (x * 12.9898).sin() * 1.4 }; // any source of random numbers
-//! let policy = Policy::new(&Network::init(&config, &mut normal, &Device::flex())?.dense())?;
+//! let policy = Network::init(&config, &mut normal)?.policy()?;
 //!
 //! // A lone agent sees one bright pixel, then the same picture turned by 90 degrees.
 //! let decide = |pixel: [usize; 2]| -> equimarl_nn::Result<Vec<f32>> {
@@ -41,18 +41,27 @@
 //! # Ok::<(), equimarl_nn::Error>(())
 //! ```
 
+mod album;
 mod batch;
+mod config;
 mod error;
 mod layers;
 pub mod model;
 mod network;
-mod ops;
+mod pass;
+mod plan;
 mod policy;
+#[cfg(test)]
+mod testing;
 
-pub use batch::{Batch, BatchBuilder, Sharing};
+pub use album::{Album, Seen, TeamAlbum};
+pub use batch::{Batch, BatchBuilder, Pictures, Sharing};
+pub use config::{Kind, NetworkConfig, Setting, Widths};
+pub use equimarl_kernels::encoder::Packed as EncoderPacked;
+pub use equimarl_kernels::linear::Packed;
 pub use error::{Error, Result};
 pub use layers::*;
 pub use model::Metadata;
-pub use network::{DenseModel, DenseTensor, Kind, Network, NetworkConfig, Output, Setting, Widths};
-pub use ops::{Realisation, sum_over_team};
+pub use network::{DenseModel, DenseTensor, Network};
+pub use pass::{Cache, Output, PassTimes};
 pub use policy::{Decision, Features, Judgement, Policy, Scratch};

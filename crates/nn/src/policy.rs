@@ -1,30 +1,26 @@
-//! A trained team without the trainer: realised weights on plain slices, no Burn.
+//! Running a network: packed weights on plain slices, nothing else.
 //!
-//! The *local view* is what one agent runs on its own device: encode what it sees, mix in what its neighbours send, once
-//! per round, decide. The batched view does the same for many states at once, for rollouts and evaluation. Both use the
-//! same kernels and packed weights, so they give the same bits for the same order of neighbours.
+//! [`Policy::encode`], [`Policy::round`] and [`Policy::decide`] are what one agent does on its own device, with its own
+//! picture and its neighbours' messages. [`Policy::forward`] does the same for many states at once. Both use the same
+//! layers and weights, so they give the same bits for the same order of neighbours.
 
-use crate::batch::Batch;
+use crate::batch::{Batch, Sharing};
+use crate::config::NetworkConfig;
 use crate::error::{Error, Result};
-use crate::network::{DenseModel, DenseTensor, NetworkConfig, STRIDES};
-use crate::ops::{OverTeam, Spread};
-use equimarl_group::Group;
-use equimarl_kernels::encoder::{self, Encoder};
-use equimarl_kernels::gather::Permutations;
-use equimarl_kernels::linear::{self, Linear};
-use equimarl_kernels::messages::{self, Round};
+use crate::layers::Dictionary;
+use crate::network::{Layers, Trunk};
+use crate::pass::{Cache, Weights};
 use equimarl_kernels::softmax::log_softmax;
+use equimarl_kernels::{dictionary, encoder};
 use std::sync::Arc;
 
 /// A policy and value function that only runs.
 ///
 /// ```
-/// use burn::tensor::Device;
-/// use equimarl_nn::{Kind, Network, NetworkConfig, Policy, Scratch, Setting};
+/// use equimarl_nn::{Kind, Network, NetworkConfig, Scratch, Setting};
 /// let group = "C4".parse()?;
 /// let config = NetworkConfig::paper(Setting::wildlife(3, 7, &group)?, Kind::Equivariant, &group);
-/// let network = Network::init(&config, &mut || 0.1, &Device::flex())?;
-/// let policy = Policy::new(&network.dense())?;
+/// let policy = Network::init(&config, &mut || 0.1)?.policy()?;
 ///
 /// // One agent with one neighbour that stands above it.
 /// let (mut scratch, mut own, mut mixed) = (Scratch::default(), vec![], vec![]);
@@ -40,15 +36,8 @@ use std::sync::Arc;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Policy {
-    config: NetworkConfig,
-    encoder: (Encoder, encoder::Packed),
-    rounds: Vec<(Round, linear::Packed)>,
-    hidden: Vec<(Linear, linear::Packed)>,
-    heads: Vec<(Linear, linear::Packed)>,
-    value: (Linear, linear::Packed),
-    group: Group,
-    turns: Arc<Permutations>,
-    actions: usize,
+    layers: Arc<Layers>,
+    weights: Weights,
 }
 
 /// Working memory of one agent. Reuse it: then a decision allocates nothing but its result.
@@ -68,7 +57,7 @@ pub struct Decision {
 }
 
 /// What a policy says about a batch.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Judgement {
     /// One row of log-probabilities of actions per agent.
     pub log_probabilities: Vec<f32>,
@@ -88,101 +77,51 @@ pub struct Features {
 }
 
 impl Policy {
-    /// Packs realised weights for running.
-    ///
-    /// # Errors
-    /// If a tensor is missing or does not fit the config.
-    pub fn new(model: &DenseModel) -> Result<Policy> {
-        let config = &model.config;
-        let group = config.group()?;
-        let central = config.kind.is_central();
-        let [channels, height, width] =
-            if central { config.setting.central_picture } else { config.setting.picture };
-        let (first, second) = (Layer::of(model, "conv1")?, Layer::of(model, "conv2")?);
-        let convolution = |layer: &Layer, stride: usize| -> Result<encoder::Convolution> {
-            let kernel = layer.filter()?;
-            Ok(encoder::Convolution { channels: layer.outputs(), kernel, stride })
-        };
-        let plan = Encoder::new(encoder::Config {
-            channels,
-            height,
-            width,
-            first: convolution(&first, STRIDES[0])?,
-            second: convolution(&second, STRIDES[1])?,
-        })?;
-        let mut packed = encoder::Packed::default();
-        let (w1, b1, w2, b2) = (first.weight, first.bias, second.weight, second.bias);
-        plan.pack(encoder::Weights { w1, b1, w2, b2 }, &mut packed)?;
-        let mut features = plan.features();
-        let mut rounds = vec![];
-        for i in 1..=config.widths.rounds.len() {
-            let name = format!("round{i}");
-            let layer = Layer::of(model, &name)?;
-            let (round, mut packed) = (Round::new(features, 2, layer.outputs())?, linear::Packed::default());
-            round.pack(layer.weight, layer.bias, &mut packed)?;
-            features = layer.outputs();
-            rounds.push((round, packed));
-        }
-        let mut hidden = vec![];
-        for i in 1..=config.widths.hidden.len() {
-            let name = format!("hidden{i}");
-            let layer = Layer::of(model, &name)?;
-            hidden.push(layer.linear(features)?);
-            features = layer.outputs();
-        }
-        let names: Vec<String> = match config.setting.central_heads.len() {
-            many if central && many > 1 => (1..=many).map(|i| format!("policy{i}")).collect(),
-            _ => vec!["policy".into()],
-        };
-        let heads: Result<Vec<_>> =
-            names.iter().map(|name| Layer::of(model, name)?.linear(features)).collect();
-        let heads = heads?;
-        let logits: usize = heads.iter().map(|h| h.0.outputs()).sum();
-        let agents = if central { config.setting.agents } else { 1 };
-        if agents == 0 || !logits.is_multiple_of(agents) {
-            return Err(Error::BadModel(format!("{logits} logits do not serve {agents} agents alike")));
-        }
-        Ok(Policy {
-            encoder: (plan, packed),
-            rounds,
-            hidden,
-            heads,
-            value: Layer::of(model, "value")?.linear(features)?,
-            turns: Arc::new(crate::network::turns(&group)?),
-            group,
-            actions: logits / agents,
-            config: config.clone(),
-        })
+    pub(crate) fn new(layers: Arc<Layers>, weights: Weights) -> Policy {
+        Policy { layers, weights }
     }
 
     /// What made the network.
     pub fn config(&self) -> &NetworkConfig {
-        &self.config
+        &self.layers.config
+    }
+
+    /// The best way to share pictures in batches for this network.
+    pub fn sharing(&self) -> Sharing {
+        let group = &self.layers.group;
+        if group.order() > 1 { Sharing::Orbits(group.clone()) } else { Sharing::Distinct }
+    }
+
+    /// How to cut pictures into parts for this network, if it can use them.
+    pub fn dictionary(&self) -> Option<&Arc<dictionary::Plan>> {
+        let ready = self.weights.has_dictionary();
+        self.layers.dictionary.as_ref().filter(|_| ready).map(Dictionary::plan)
     }
 
     /// The number of message rounds.
     pub fn rounds(&self) -> usize {
-        self.rounds.len()
+        if self.config().kind.is_central() { 0 } else { self.layers.trunk.len() }
     }
 
     /// The number of actions of one agent.
     pub fn actions(&self) -> usize {
-        self.actions
+        self.layers.actions
     }
 
     /// The number of floats in a message of round `l`, or in the final features if `l` is the number of rounds.
     pub fn message_len(&self, l: usize) -> usize {
-        match l.checked_sub(1).and_then(|before| self.rounds.get(before)) {
-            Some((round, _)) => round.outputs(),
-            None => self.encoder.0.features(),
+        match l.checked_sub(1).and_then(|before| self.layers.trunk.get(before)) {
+            Some(Trunk::Round(round)) => round.outputs(),
+            Some(Trunk::Hidden(layer)) => layer.outputs(),
+            None => self.layers.encoder.features(),
         }
     }
 
     fn check_local(&self) -> Result<()> {
-        if self.config.kind.is_central() {
+        if self.config().kind.is_central() {
             return Err(Error::BadBatch(format!(
                 "a {} network decides for the whole team at once and has no local view",
-                self.config.kind
+                self.config().kind
             )));
         }
         Ok(())
@@ -194,8 +133,8 @@ impl Policy {
     /// If the picture has another size, or the network is central.
     pub fn encode(&self, picture: &[f32], scratch: &mut Scratch, features: &mut Vec<f32>) -> Result<()> {
         self.check_local()?;
-        features.resize(self.encoder.0.features(), 0.0);
-        Ok(self.encoder.0.encode(&self.encoder.1, picture, &mut scratch.encoder, features)?)
+        features.resize(self.layers.encoder.features(), 0.0);
+        self.layers.encoder.encode(self.weights.pixels(), picture, &mut scratch.encoder, features)
     }
 
     /// Round `l`: mixes in what the neighbours sent, one row of features and one edge vector each. Neighbours must come
@@ -212,14 +151,14 @@ impl Policy {
         scratch: &mut Scratch,
         out: &mut Vec<f32>,
     ) -> Result<()> {
-        let Some((round, packed)) = self.rounds.get(l) else {
+        let Some(Trunk::Round(round)) = self.layers.trunk.get(l) else {
             return Err(Error::BadBatch(format!(
                 "there is no round {l}; this network has {}",
-                self.rounds.len()
+                self.rounds()
             )));
         };
         out.resize(round.outputs(), 0.0);
-        Ok(round.one(own, edges, received, packed, &mut scratch.input, out)?)
+        round.one(self.weights.trunk(l), (own, edges, received), &mut scratch.input, out)
     }
 
     /// The decision from the features after the last round.
@@ -228,13 +167,11 @@ impl Policy {
     /// If the features have another length, or the network is central.
     pub fn decide(&self, features: &[f32]) -> Result<Decision> {
         self.check_local()?;
-        let (mut logits, mut log_probabilities) = (vec![0.0; self.actions], vec![0.0; self.actions]);
-        let (head, packed) = &self.heads[0];
-        head.forward(packed, features, false, &mut logits)?;
-        log_softmax(&logits, self.actions, &mut log_probabilities)?;
-        let mut value = [0.0];
-        self.value.0.forward(&self.value.1, features, false, &mut value)?;
-        Ok(Decision { log_probabilities, value: value[0] })
+        let mut out = vec![0.0; self.layers.head.outputs()];
+        self.layers.head.forward(self.weights.head(), features, &mut out)?;
+        let mut log_probabilities = vec![0.0; self.actions()];
+        log_softmax(&out[..self.actions()], self.actions(), &mut log_probabilities)?;
+        Ok(Decision { log_probabilities, value: out[self.actions()] })
     }
 
     /// Log-probabilities and values of many states at once.
@@ -242,7 +179,18 @@ impl Policy {
     /// # Errors
     /// If the batch was made for another world.
     pub fn forward(&self, batch: &Batch) -> Result<Judgement> {
-        self.run(batch, |_, _, _| {})
+        let mut said = Judgement::default();
+        self.forward_in(batch, &mut Cache::default(), &mut said)?;
+        Ok(said)
+    }
+
+    /// As [`Policy::forward`], on buffers that are kept.
+    ///
+    /// # Errors
+    /// As [`Policy::forward`].
+    pub fn forward_in(&self, batch: &Batch, cache: &mut Cache, said: &mut Judgement) -> Result<()> {
+        cache.forward(&self.layers, &self.weights, batch, &mut |_, _, _| {})?;
+        said.take(cache, self.actions())
     }
 
     /// As [`Policy::forward`], with the features after every layer that has some.
@@ -250,127 +198,26 @@ impl Policy {
     /// # Errors
     /// As [`Policy::forward`].
     pub fn explain(&self, batch: &Batch) -> Result<(Judgement, Vec<Features>)> {
-        let mut layers = vec![];
-        let said = self.run(batch, |name, width, rows| {
+        let (mut layers, mut cache, mut said) = (vec![], Cache::default(), Judgement::default());
+        cache.forward(&self.layers, &self.weights, batch, &mut |name, width, rows| {
             layers.push(Features { name: name.into(), width, rows: rows.to_vec() });
         })?;
+        said.take(&cache, self.actions())?;
         Ok((said, layers))
     }
-
-    /// That every row of the batch has a picture and a turn that this network knows.
-    fn check_rows(&self, batch: &Batch, images: usize) -> Result<()> {
-        let rows = if self.config.kind.is_central() { batch.states() } else { batch.agents() };
-        let agents = if self.config.kind.is_central() { rows * self.config.setting.agents } else { rows };
-        let known = |indices: &[u32], count: usize| indices.iter().all(|&i| (i as usize) < count);
-        let turns = self.turns.elements();
-        if (batch.ids.len(), batch.agents()) == (rows, agents)
-            && known(&batch.ids, images)
-            && known(&batch.elements, turns)
-            && batch.group.as_ref().is_none_or(|g| *g == self.group)
-        {
-            return Ok(());
-        }
-        Err(Error::BadBatch(format!(
-            "the batch was not made for this {} network under {}: use its sharing and its world",
-            self.config.kind, self.config.group
-        )))
-    }
-
-    fn run(&self, batch: &Batch, mut visit: impl FnMut(&str, usize, &[f32])) -> Result<Judgement> {
-        let images = batch.pictures.len() / self.encoder.0.picture_len();
-        self.check_rows(batch, images)?;
-        let mut encoded = vec![0.0; images * self.encoder.0.features()];
-        let mut saved = encoder::Activations::default();
-        self.encoder.0.forward(&self.encoder.1, &batch.pictures, &mut saved, &mut encoded)?;
-        let turned = batch.elements.iter().any(|&g| g != 0);
-        let spread = Spread {
-            width: self.encoder.0.features(),
-            ids: batch.ids.clone(),
-            turns: turned.then(|| (batch.elements.clone(), self.turns.clone())),
-        };
-        let mut features = spread.gather(&encoded);
-        visit("encoder", spread.width, &features);
-        let mut saved = messages::Activations::default();
-        for (l, (round, packed)) in self.rounds.iter().enumerate() {
-            let mut out = vec![0.0; batch.agents() * round.outputs()];
-            round.forward(&batch.graph, &batch.edges, &features, packed, &mut saved, &mut out)?;
-            features = out;
-            visit(&format!("round{}", l + 1), round.outputs(), &features);
-        }
-        for (l, (layer, packed)) in self.hidden.iter().enumerate() {
-            let mut out = vec![0.0; batch.ids.len() * layer.outputs()];
-            layer.forward(packed, &features, true, &mut out)?;
-            features = out;
-            visit(&format!("hidden{}", l + 1), layer.outputs(), &features);
-        }
-        let rows = batch.ids.len();
-        let mut logits = vec![0.0; batch.agents() * self.actions];
-        let all: usize = self.heads.iter().map(|h| h.0.outputs()).sum();
-        let mut at = 0;
-        for (head, packed) in &self.heads {
-            let n = head.outputs();
-            let mut out = vec![0.0; rows * n];
-            head.forward(packed, &features, false, &mut out)?;
-            for (row, part) in logits.chunks_exact_mut(all).zip(out.chunks_exact(n)) {
-                row[at..at + n].copy_from_slice(part);
-            }
-            at += n;
-        }
-        let mut log_probabilities = vec![0.0; logits.len()];
-        log_softmax(&logits, self.actions, &mut log_probabilities)?;
-        let mut values = vec![0.0; rows];
-        self.value.0.forward(&self.value.1, &features, false, &mut values)?;
-        if !self.config.kind.is_central() {
-            values = OverTeam { starts: batch.starts.clone(), mean: true }.gather(&values);
-        }
-        Ok(Judgement { log_probabilities, values })
-    }
 }
 
-/// A realised layer, by reference.
-struct Layer<'a> {
-    name: &'a str,
-    shape: &'a [usize],
-    weight: &'a [f32],
-    bias: &'a [f32],
-}
-
-impl<'a> Layer<'a> {
-    fn of(model: &'a DenseModel, name: &'a str) -> Result<Layer<'a>> {
-        let find = |part: &str| -> Result<&'a DenseTensor> {
-            let full = format!("{name}.{part}");
-            let tensor = model.tensors.get(&full);
-            let tensor = tensor.ok_or_else(|| Error::BadModel(format!("`{full}` is missing")))?;
-            let numbers = tensor.shape.iter().try_fold(1usize, |n, &x| n.checked_mul(x));
-            if numbers != Some(tensor.values.len()) {
-                return Err(Error::BadModel(format!("`{full}` does not have the numbers its shape says")));
-            }
-            Ok(tensor)
-        };
-        let (weight, bias) = (find("weight")?, find("bias")?);
-        if weight.shape.len() < 2 || bias.shape[..] != weight.shape[..1] {
-            return Err(Error::BadModel(format!(
-                "`{name}` has a weight of shape {:?} and a bias of shape {:?}",
-                weight.shape, bias.shape
-            )));
-        }
-        Ok(Layer { name, shape: &weight.shape, weight: &weight.values, bias: &bias.values })
-    }
-
-    fn outputs(&self) -> usize {
-        self.shape[0]
-    }
-
-    fn filter(&self) -> Result<usize> {
-        match *self.shape {
-            [_, _, k, j] if k == j => Ok(k),
-            _ => Err(Error::BadModel(format!("`{}` is no square filter: {:?}", self.name, self.shape))),
-        }
-    }
-
-    fn linear(&self, inputs: usize) -> Result<(Linear, linear::Packed)> {
-        let (layer, mut packed) = (Linear::new(inputs, self.outputs())?, linear::Packed::default());
-        layer.pack(self.weight, self.bias, &mut packed)?;
-        Ok((layer, packed))
+impl Judgement {
+    /// What a forward pass found, as probabilities.
+    ///
+    /// # Errors
+    /// If it was the pass of a network with another number of actions.
+    pub fn take(&mut self, cache: &Cache, actions: usize) -> Result<()> {
+        let output = cache.output();
+        self.log_probabilities.resize(output.logits.len(), 0.0);
+        log_softmax(&output.logits, actions, &mut self.log_probabilities)?;
+        self.values.clear();
+        self.values.extend_from_slice(&output.values);
+        Ok(())
     }
 }

@@ -2,17 +2,28 @@
 
 mod common;
 
-use burn::tensor::Device;
-use common::{Random, Screen, State, batch, everything, group, network, numbers, relative};
+use common::{Random, Screen, State, batch, everything, group, named, network, relative};
 use equimarl_group::Plane;
-use equimarl_nn::{BatchBuilder, Kind, NetworkConfig, Policy, Setting, Sharing};
+use equimarl_nn::{Batch, BatchBuilder, Cache, Kind, Network, NetworkConfig, Output, Setting, Sharing};
 
-fn wildlife(kind: Kind, name: &str) -> (equimarl_nn::Network, Screen, Plane) {
+fn wildlife(kind: Kind, name: &str) -> (Network, Screen, Plane) {
     let group = group(name);
     let config = NetworkConfig::paper(Setting::wildlife(3, 7, &group).unwrap(), kind, &group);
-    let network = network(&config, 120, &Device::flex().autodiff());
+    let network = network(&config, 120);
     let screen = Screen::of(&network, 3);
     (network, screen, Plane::new(&group).unwrap())
+}
+
+/// Outputs, and the gradients of their sum.
+fn summed(network: &Network, batch: &Batch) -> (Output, Vec<f32>) {
+    let (mut network, mut cache) = (network.clone(), Cache::default());
+    network.forward(batch, &mut cache).unwrap();
+    let (output, back) = cache.output_gradient();
+    let output = output.clone();
+    *back = Output { logits: vec![1.0; output.logits.len()], values: vec![1.0; output.values.len()] };
+    let mut gradients = vec![0.0; network.values().len()];
+    network.backward(batch, &mut cache, &mut gradients).unwrap();
+    (output, gradients)
 }
 
 /// One to nine agents, any graphs, the empty team among them: results to the bit as if each state were alone, and
@@ -26,23 +37,18 @@ fn states_of_any_size_stand_side_by_side() {
         let states: Vec<State> = sizes.iter().map(|&n| State::random(screen, n, 0.3, &mut random)).collect();
         let together = batch(&states, screen, &network.sharing(), &plane);
         assert_eq!((together.states(), together.agents()), (6, 20));
-        let output = network.forward(&together);
-        let (logits, values) = (numbers(output.logits.clone()), numbers(output.values.clone()));
-        assert_eq!(values[2], 0.0, "a team of nobody is worth nothing");
-        let sum = network.gradients(&(output.logits.sum() + output.values.sum()).backward());
-        let (mut at, mut apart): (usize, Vec<Vec<f32>>) =
-            (0, sum.iter().map(|g| vec![0.0; g.len()]).collect());
-        for ((state, n), value) in states.iter().zip(sizes).zip(&values).filter(|((_, n), _)| *n > 0) {
-            let output =
-                network.forward(&batch(std::slice::from_ref(state), screen, &network.sharing(), &plane));
-            assert_eq!(numbers(output.logits.clone()), logits[at * 5..][..n * 5]);
-            assert_eq!(numbers(output.values.clone()), [*value]);
+        let (output, sum) = summed(&network, &together);
+        assert_eq!(output.values[2], 0.0, "a team of nobody is worth nothing");
+        let (mut at, mut apart) = (0, vec![0.0; sum.len()]);
+        for ((state, n), value) in states.iter().zip(sizes).zip(&output.values) {
+            let alone = batch(std::slice::from_ref(state), screen, &network.sharing(), &plane);
+            let (alone, gradients) = summed(&network, &alone);
+            assert_eq!(alone.logits, output.logits[at * 5..][..n * 5]);
+            assert_eq!(alone.values, [*value]);
             at += n;
-            let gradients = network.gradients(&(output.logits.sum() + output.values.sum()).backward());
-            for (total, part) in apart.iter_mut().zip(gradients) {
-                total.iter_mut().zip(part).for_each(|(t, p)| *t += p);
-            }
+            apart.iter_mut().zip(gradients).for_each(|(total, part)| *total += part);
         }
+        let (sum, apart) = (named(&network, &sum), named(&network, &apart));
         for ((name, _), (a, b)) in network.parameters().iter().zip(sum.iter().zip(&apart)) {
             assert!(relative(a, b) < 1e-5, "{name}: {:e}", relative(a, b));
         }
@@ -59,7 +65,7 @@ fn an_empty_batch_is_fine() {
 }
 
 /// Agents of one state; edges as given.
-fn with_edges(sizes: &[usize], edges: &[(usize, usize, usize)]) -> equimarl_nn::Result<equimarl_nn::Batch> {
+fn with_edges(sizes: &[usize], edges: &[(usize, usize, usize)]) -> equimarl_nn::Result<Batch> {
     let mut builder = BatchBuilder::new(Sharing::None);
     for (s, &size) in sizes.iter().enumerate() {
         (0..size).for_each(|i| builder.agent(i, |_, key| *key));
@@ -95,9 +101,9 @@ fn an_unfinished_state_is_refused() {
     assert!(builder.finish(4, |_, _| {}).is_err());
 }
 
-/// A policy that only runs gives an error, not a panic, for batches of other networks.
+/// Networks and policies give an error, not a panic, for batches of other networks.
 #[test]
-fn policies_refuse_batches_of_others() {
+fn batches_of_others_are_refused() {
     let mut random = Random::new(123);
     let (plain, screen, _) = wildlife(Kind::Plain, "C1");
     let (c4, _, c4_plane) = wildlife(Kind::Equivariant, "C4");
@@ -108,13 +114,18 @@ fn policies_refuse_batches_of_others() {
     let of_c4 = batch(&states, screen, &c4.sharing(), &c4_plane);
     let of_d4 = batch(&states, screen, &d4.sharing(), &d4_plane);
     let of_central = batch(&whole, central_screen, &central.sharing(), &c4_plane);
-    let policy = |network: &equimarl_nn::Network| Policy::new(&network.dense()).unwrap();
-    assert!(policy(&c4).forward(&of_c4).is_ok() && policy(&central).forward(&of_central).is_ok());
-    assert!(policy(&plain).forward(&of_c4).is_err());
-    assert!(policy(&c4).forward(&of_d4).is_err());
-    assert!(policy(&c4).forward(&of_central).is_err());
-    assert!(policy(&central).forward(&of_c4).is_err());
-    assert!(policy(&plain).forward(&of_central).is_err());
+    for (network, batch, fits) in [
+        (&c4, &of_c4, true),
+        (&central, &of_central, true),
+        (&plain, &of_c4, false),
+        (&c4, &of_d4, false),
+        (&c4, &of_central, false),
+        (&central, &of_c4, false),
+        (&plain, &of_central, false),
+    ] {
+        assert_eq!(network.policy().unwrap().forward(batch).is_ok(), fits);
+        assert_eq!(network.clone().forward(batch, &mut Cache::default()).is_ok(), fits);
+    }
 }
 
 /// Element 1 is the half turn in C2 and the quarter turn in C4: a batch says whose elements it means.
@@ -124,7 +135,7 @@ fn a_batch_shared_by_another_group_is_refused() {
     let (four, ..) = wildlife(Kind::Equivariant, "C4");
     let states = [State::random(screen, 3, 0.3, &mut Random::new(123))];
     let shared = batch(&states, screen, &two.sharing(), &plane);
-    assert!(Policy::new(&two.dense()).unwrap().forward(&shared).is_ok());
-    let error = Policy::new(&four.dense()).unwrap().forward(&shared).unwrap_err().to_string();
+    assert!(two.policy().unwrap().forward(&shared).is_ok());
+    let error = four.policy().unwrap().forward(&shared).unwrap_err().to_string();
     assert!(error.contains("not made for this equivariant network under C4"), "{error}");
 }

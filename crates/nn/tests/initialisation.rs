@@ -2,15 +2,12 @@
 
 mod common;
 
-use burn::tensor::{Device, Tensor};
-use common::{Random, group, numbers, tensor};
+use common::{Random, group};
 use equimarl_group::{Group, Rep};
 use equimarl_kernels::messages::Graph;
 use equimarl_nn::{
-    EquivariantConvolutionConfig, EquivariantLinearConfig, Initial, Kind, MessageRoundConfig, Network,
-    NetworkConfig, Setting,
+    Initial, Kind, Linear, MessageRound, Network, NetworkConfig, Packed, RoundWork, Setting, Space,
 };
-use std::sync::Arc;
 
 /// The plain network, and the two most symmetric ones.
 const GROUPS: [&str; 4] = ["C1", "C4", "D4", "C2"];
@@ -25,7 +22,7 @@ fn mean_square(values: &[f32]) -> f64 {
 }
 
 /// The mean of E[out^2] / E[in^2] over draws of weights and standard normal inputs. With weights of variance 2 / inputs
-/// it is exactly 1 after a ReLU. One draw scatters by 0.4 at most (conv1: 16 channels, 4 pixels that share their input),
+/// it is exactly 1 after a ReLU. One draw scatters by 0.4 at most (conv1: 16 channels, 4 windows),
 /// so the mean of 40 by less than 0.07.
 fn ratio(mut draw: impl FnMut(&mut Random) -> f64, seed: u64) -> f64 {
     const DRAWS: usize = 40;
@@ -33,35 +30,45 @@ fn ratio(mut draw: impl FnMut(&mut Random) -> f64, seed: u64) -> f64 {
     (0..DRAWS).map(|_| draw(&mut random)).sum::<f64>() / DRAWS as f64
 }
 
+/// A filter at one place is a matrix from the pixels of its window, so that is what is tried: as a whole window is new
+/// each time, draws scatter less than those of a picture.
 #[test]
 fn convolutions_keep_the_scale() {
     for name in GROUPS {
         let group = group(name);
         let trivial = |n| Rep::trivial(&group).copies(n).unwrap();
         let layers = [
-            ("conv1 of wildlife", trivial(1), channels(&group, 16), [7, 2]),
-            ("conv1 of traffic", trivial(3), channels(&group, 16), [7, 2]),
-            ("conv1 of central wildlife", trivial(4), channels(&group, 16), [7, 2]),
-            ("conv2", channels(&group, 16), channels(&group, 32), [5, 1]),
+            ("conv1 of wildlife", trivial(1), channels(&group, 16), 7),
+            ("conv1 of traffic", trivial(3), channels(&group, 16), 7),
+            ("conv1 of central wildlife", trivial(4), channels(&group, 16), 7),
+            ("conv2", channels(&group, 16), channels(&group, 32), 5),
         ];
-        for (what, input, output, [kernel, stride]) in layers {
-            let config = EquivariantConvolutionConfig {
-                input: input.clone(),
-                output: output.clone(),
-                kernel,
-                stride,
-                relu: true,
-            };
+        for (what, input, output, kernel) in layers {
+            let space = Space::new(&input, &output, Some(kernel)).unwrap();
+            let window = input.dim() * kernel * kernel;
             let draw = |random: &mut Random| {
-                let layer = config.init([9, 9], &mut || random.normal(), &Device::flex()).unwrap();
-                let x = random.normals(input.dim() * 81);
-                let y = layer.forward(tensor(&x, [1, input.dim(), 9, 9], &Device::flex()));
-                mean_square(&numbers(y)) / mean_square(&x)
+                let drawn = space.init(Initial::BeforeRelu, &mut || random.normal());
+                let [w, _] = space.realise(&drawn).unwrap();
+                let x = random.normals(4 * window);
+                let apply =
+                    |x: &[f32], row: &[f32]| row.iter().zip(x).map(|(w, x)| w * x).sum::<f32>().max(0.0);
+                let windows = x.chunks_exact(window);
+                let y = windows.flat_map(|x| w.chunks_exact(window).map(move |row| apply(x, row)));
+                mean_square(&y.collect::<Vec<f32>>()) / mean_square(&x)
             };
             let found = ratio(draw, 100);
             assert!((found - 1.0).abs() < 0.3, "{what} under {name}: {found}");
         }
     }
+}
+
+/// A fresh layer on normal rows: E[out^2] / E[in^2].
+fn linear(layer: &Linear, rows: usize, random: &mut Random) -> f64 {
+    let (mut packed, mut y) = (Packed::default(), vec![0.0; rows * layer.outputs()]);
+    layer.realise(&layer.init(&mut || random.normal()), &mut packed).unwrap();
+    let x = random.normals(rows * layer.parts()[0].input().dim());
+    layer.forward(&packed, &x, &mut y).unwrap();
+    mean_square(&y) / mean_square(&x)
 }
 
 #[test]
@@ -70,26 +77,13 @@ fn hidden_layers_and_values_keep_the_scale() {
         let group = group(name);
         for (from, to) in [(32, 128), (128, 64), (32, 256)] {
             let (input, output) = (channels(&group, from), channels(&group, to));
-            let config = EquivariantLinearConfig::new(input.clone(), output).with_relu();
-            let draw = |random: &mut Random| {
-                let layer = config.init(&mut || random.normal(), &Device::flex()).unwrap();
-                let x = random.normals(4 * input.dim());
-                let y = layer.forward(tensor(&x, [4, input.dim()], &Device::flex()));
-                mean_square(&numbers(y)) / mean_square(&x)
-            };
-            let found = ratio(draw, 101);
+            let layer = Linear::new(&input, &[output], true).unwrap();
+            let found = ratio(|random| linear(&layer, 4, random), 101);
             assert!((found - 1.0).abs() < 0.2, "hidden {from} -> {to} under {name}: {found}");
         }
         // No ReLU after the value: there variance 1 / inputs keeps the scale. One output scatters by sqrt(2) a draw.
-        let input = channels(&group, 64);
-        let config = EquivariantLinearConfig::new(input.clone(), Rep::trivial(&group));
-        let draw = |random: &mut Random| {
-            let layer = config.init(&mut || random.normal(), &Device::flex()).unwrap();
-            let x = random.normals(8 * input.dim());
-            mean_square(&numbers(layer.forward(tensor(&x, [8, input.dim()], &Device::flex()))))
-                / mean_square(&x)
-        };
-        let found = ratio(draw, 102);
+        let layer = Linear::new(&channels(&group, 64), &[Rep::trivial(&group)], false).unwrap();
+        let found = ratio(|random| linear(&layer, 8, random), 102);
         assert!((0.5..2.0).contains(&found), "value under {name}: {found}");
     }
 }
@@ -104,19 +98,20 @@ fn rounds_keep_the_scale() {
         for (from, to) in [(32, 64), (64, 64)] {
             let (features, output) = (channels(&group, from), channels(&group, to));
             let edge = Rep::rotation(&group, 1).unwrap();
-            let config = MessageRoundConfig { features: features.clone(), edge, output };
+            let round = MessageRound::new(&features, &edge, &output).unwrap();
             for neighbours in 1..=3usize {
                 // A ring: everyone hears the next few.
                 let agents = 6;
                 let offsets = (0..=agents).map(|i| (i * neighbours) as u32).collect();
                 let next = (0..agents).flat_map(|i| (1..=neighbours).map(move |k| ((i + k) % agents) as u32));
-                let graph = Arc::new(Graph::new(offsets, next.collect()).unwrap());
+                let graph = Graph::new(offsets, next.collect()).unwrap();
                 let draw = |random: &mut Random| {
-                    let round = config.init(&mut || random.normal(), &Device::flex()).unwrap();
+                    let (mut packed, mut y) = (Packed::default(), vec![0.0; agents * round.outputs()]);
+                    round.realise(&round.init(&mut || random.normal()), &mut packed).unwrap();
                     let x = random.normals(agents * features.dim());
-                    let edges = random.normals(2 * graph.edges()).into();
-                    let rows: Tensor<2> = tensor(&x, [agents, features.dim()], &Device::flex());
-                    mean_square(&numbers(round.forward(rows, &graph, &edges))) / mean_square(&x)
+                    let edges = random.normals(2 * graph.edges());
+                    round.forward(&packed, (&graph, &edges), &x, &mut RoundWork::default(), &mut y).unwrap();
+                    mean_square(&y) / mean_square(&x)
                 };
                 let (found, n) = (ratio(draw, 103), neighbours as f64);
                 let width = features.dim() as f64;
@@ -143,8 +138,8 @@ fn policies_start_small_and_biases_at_zero() {
         let mut random = Random::new(104);
         let mut squares = vec![];
         for _ in 0..20 {
-            let network = Network::init(&config, &mut || random.normal(), &Device::flex()).unwrap();
-            for (tensor, found) in network.dense().tensors {
+            let network = Network::init(&config, &mut || random.normal()).unwrap();
+            for (tensor, found) in network.dense().unwrap().tensors {
                 if tensor.ends_with("bias") {
                     assert!(found.values.iter().all(|b| *b == 0.0), "{tensor}");
                 } else if tensor.starts_with("policy") {
@@ -171,13 +166,12 @@ fn a_chosen_deviation_is_that_of_the_weights() {
     ] {
         let group = group(name);
         let rep = |text: &str| Rep::parse(&group, text).unwrap();
-        let config =
-            EquivariantLinearConfig::new(rep(input), rep(output)).with_initial(Initial::Deviation(0.01));
+        let space = Space::new(&rep(input), &rep(output), None).unwrap();
         let mut random = Random::new(105);
         let mut squares = 0.0;
         for _ in 0..400 {
-            let layer = config.init(&mut || random.normal(), &Device::flex()).unwrap();
-            let w = numbers(layer.weights.realise().0);
+            let drawn = space.init(Initial::Deviation(0.01), &mut || random.normal());
+            let [w, _] = space.realise(&drawn).unwrap();
             // Entries that the symmetry holds at zero do not count.
             let free: Vec<f32> = w.into_iter().filter(|v| *v != 0.0).collect();
             squares += mean_square(&free) / 400.0;

@@ -1,10 +1,10 @@
 //! The loader meets mutated files: it refuses them in one line or loads the network that was saved. It never panics and
 //! never takes much memory. On its own in this file, so that the peak of the process is the loader's.
 
-use burn::tensor::Device;
 use equimarl_nn::model::{Entries, pack, unpack};
 use equimarl_nn::{
-    BatchBuilder, DenseModel, Error, Kind, Metadata, Network, NetworkConfig, Setting, Sharing, Widths,
+    BatchBuilder, Cache, DenseModel, Error, Kind, Metadata, Network, NetworkConfig, Output, Setting, Sharing,
+    Widths,
 };
 use serde_json::{Value, json};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -43,10 +43,10 @@ fn small(kind: Kind, dice: &mut Dice) -> Network {
         group: "C4".into(),
         widths: Widths { convolutions: [4, 4], rounds, hidden },
     };
-    Network::init(&config, &mut || dice.number(), &Device::flex()).unwrap()
+    Network::init(&config, &mut || dice.number()).unwrap()
 }
 
-fn outputs(network: &Network) -> [Vec<f32>; 2] {
+fn outputs(network: &Network) -> Output {
     let setting = &network.config().setting;
     let mut builder = BatchBuilder::new(Sharing::None);
     let mut pixels = setting.picture;
@@ -63,8 +63,10 @@ fn outputs(network: &Network) -> [Vec<f32>; 2] {
         let mut dice = Dice(*key);
         pixels.iter_mut().for_each(|p| *p = dice.number() as f32);
     };
-    let found = network.forward(&builder.finish(pixels.iter().product(), paint).unwrap());
-    [found.logits, found.values].map(|t| t.into_data().try_to_vec().unwrap())
+    let mut cache = Cache::default();
+    let batch = builder.finish(pixels.iter().product(), paint).unwrap();
+    network.clone().forward(&batch, &mut cache).unwrap();
+    cache.output().clone()
 }
 
 /// A text that a field could hold if someone wanted harm.
@@ -240,13 +242,12 @@ fn peak() -> Option<u64> {
 #[test]
 fn mutated_model_files_are_refused_or_the_same() {
     let mut dice = Dice(1);
-    let device = Device::flex();
     let networks = [Kind::Equivariant, Kind::CentralEquivariant].map(|kind| small(kind, &mut dice));
     let files: Vec<(usize, bool, Vec<u8>)> = (0..2)
         .flat_map(|i| {
             let extra = json!({ "seed": 1, "commit": "abcdef", "steps": [1, 2, 3], "score": 0.1 });
             let coefficients = networks[i].to_bytes(&extra).unwrap();
-            [(i, false, coefficients), (i, true, networks[i].dense().to_bytes(&extra).unwrap())]
+            [(i, false, coefficients), (i, true, networks[i].dense().unwrap().to_bytes(&extra).unwrap())]
         })
         .collect();
     let expected = [outputs(&networks[0]), outputs(&networks[1])];
@@ -264,7 +265,7 @@ fn mutated_model_files_are_refused_or_the_same() {
             if *dense {
                 return (summary, DenseModel::from_bytes(&other).map(|_| None));
             }
-            (summary, Network::from_bytes(&other, &device).map(|(network, _)| Some(network)))
+            (summary, Network::from_bytes(&other).map(|(network, _)| Some(network)))
         }));
         let Ok((summary, found)) = outcome else { panic!("case {case} panicked") };
         match found {

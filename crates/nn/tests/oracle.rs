@@ -2,51 +2,55 @@
 
 mod common;
 
-use burn::tensor::Device;
 use common::reference::Reference;
-use common::{Random, Screen, State, batch, group, loss, network, numbers};
+use common::{Random, Screen, State, batch, everything, group, network, outputs, pulls, world};
 use equimarl_group::Plane;
-use equimarl_nn::{Kind, NetworkConfig, Setting, Sharing};
+use equimarl_nn::{Batch, Kind, Network, NetworkConfig, Sharing};
 
-/// Kind, group, world, pixels per cell.
-const CASES: [(Kind, &str, &str, usize); 9] = [
-    (Kind::Plain, "C1", "wildlife", 3),
-    (Kind::Equivariant, "C4", "wildlife", 3),
-    (Kind::Equivariant, "D4", "wildlife", 3),
-    (Kind::Equivariant, "C2", "wildlife", 3),
-    (Kind::Equivariant, "C4", "traffic", 5),
-    (Kind::CentralPlain, "C1", "wildlife", 3),
-    (Kind::CentralEquivariant, "C4", "wildlife", 3),
-    (Kind::CentralEquivariant, "D4", "wildlife", 3),
-    (Kind::CentralEquivariant, "C4", "traffic", 5),
+/// The eight networks, wildlife's under more groups.
+const CASES: [(Kind, &str, &str); 15] = [
+    (Kind::Plain, "C1", "wildlife"),
+    (Kind::Plain, "C1", "traffic"),
+    (Kind::Equivariant, "C1", "wildlife"),
+    (Kind::Equivariant, "C2", "wildlife"),
+    (Kind::Equivariant, "C4", "wildlife"),
+    (Kind::Equivariant, "D4", "wildlife"),
+    (Kind::Equivariant, "C4", "traffic"),
+    (Kind::CentralPlain, "C1", "wildlife"),
+    (Kind::CentralPlain, "C1", "traffic"),
+    (Kind::CentralEquivariant, "C1", "wildlife"),
+    (Kind::CentralEquivariant, "C2", "wildlife"),
+    (Kind::CentralEquivariant, "C4", "wildlife"),
+    (Kind::CentralEquivariant, "D4", "wildlife"),
+    (Kind::CentralEquivariant, "C4", "traffic"),
+    (Kind::CentralEquivariant, "D4", "traffic"),
 ];
 
 struct Case {
     what: String,
-    network: equimarl_nn::Network,
+    network: Network,
     screen: Screen,
     states: Vec<State>,
-    batch: equimarl_nn::Batch,
+    batch: Batch,
 }
 
-fn case((kind, name, world, scale): (Kind, &str, &str, usize), seed: u64) -> Case {
+/// Two states: one of full pictures, and one of nearly empty ones as in the worlds, where many windows are alike and the
+/// maximum is in several places at once.
+fn case((kind, name, place): (Kind, &str, &str), seed: u64) -> Case {
     let group = group(name);
-    let setting = match world {
-        "wildlife" => Setting::wildlife(3, 7, &group).unwrap(),
-        _ => Setting::traffic(2, 2, &group).unwrap(),
-    };
+    let (setting, scale) = world(place, &group);
     let agents = setting.agents;
-    let config = NetworkConfig::paper(setting, kind, &group);
-    let network = network(&config, seed, &Device::flex().autodiff());
+    let network = network(&NetworkConfig::paper(setting, kind, &group), seed);
     let (screen, mut random) = (Screen::of(&network, scale), Random::new(seed + 100));
-    let states: Vec<State> = (0..2)
-        .map(|s| match kind.is_central() {
-            true => State::central(screen, agents, 0.4, &mut random),
-            false => State::random(screen, agents - s, 0.4, &mut random),
+    let states: Vec<State> = [(agents, 0.4), (agents - 1, 0.05)]
+        .into_iter()
+        .map(|(seen, density)| match kind.is_central() {
+            true => State::central(screen, agents, density, &mut random),
+            false => State::random(screen, seen, density, &mut random),
         })
         .collect();
     let batch = batch(&states, screen, &Sharing::None, &Plane::new(&group).unwrap());
-    Case { what: format!("{kind} {world} under {name}"), network, screen, states, batch }
+    Case { what: format!("{kind} {place} under {name}"), network, screen, states, batch }
 }
 
 /// Five layers of f32 sums, each off by about 1e-7 of its size: 1e-5 of the largest output is generous but not blind.
@@ -55,8 +59,7 @@ fn outputs_are_those_of_the_equations() {
     for (i, which) in CASES.into_iter().enumerate() {
         let case = case(which, i as u64);
         let reference = Reference::new(&case.network);
-        let output = case.network.forward(&case.batch);
-        let (logits, values) = (numbers(output.logits), numbers(output.values));
+        let output = outputs(&case.network, &case.batch);
         let (mut expected, mut team) = (vec![], vec![]);
         for state in &case.states {
             let (l, v) = reference.forward(case.screen, state);
@@ -70,8 +73,8 @@ fn outputs_are_those_of_the_equations() {
                 assert!((f64::from(*f) - e).abs() < 1e-5 * scale, "{}: {f} is not {e}", case.what);
             }
         };
-        check(&logits, &expected);
-        check(&values, &team);
+        check(&output.logits, &expected);
+        check(&output.values, &team);
     }
 }
 
@@ -84,15 +87,11 @@ fn gradients_are_slopes() {
     const STEP: f64 = 1e-8;
     for (i, which) in CASES.into_iter().enumerate() {
         let case = case(which, 50 + i as u64);
-        let gradients = case.network.gradients(&loss(&case.network, &case.batch, 7).backward());
-        let reference = Reference::new(&case.network);
-        // The same weights as in `loss`: logits of all agents first, then values.
-        let actions: usize = case.batch.agents() * case.network.actions();
-        let mut pull = Random::new(7);
-        let (of_logits, of_values) = (pull.normals(actions), pull.normals(case.states.len()));
+        let (_, _, gradients) = everything(&case.network, &case.batch, 7);
+        let (reference, pull) = (Reference::new(&case.network), pulls(&case.network, &case.batch, 7));
         let total = |reference: &Reference| {
-            let (mut logits, mut sum) = (of_logits.iter(), 0.0);
-            for (state, weight) in case.states.iter().zip(&of_values) {
+            let (mut logits, mut sum) = (pull.logits.iter(), 0.0);
+            for (state, weight) in case.states.iter().zip(&pull.values) {
                 let (l, v) = reference.forward(case.screen, state);
                 sum += l.iter().map(|l| l * f64::from(*logits.next().unwrap())).sum::<f64>();
                 sum += v * f64::from(*weight);
@@ -100,16 +99,15 @@ fn gradients_are_slopes() {
             sum
         };
         let mut random = Random::new(60 + i as u64);
-        let names: Vec<String> = case.network.parameters().into_iter().map(|p| p.0).collect();
-        for (p, name) in names.iter().enumerate() {
-            let mut direction: Vec<Vec<f32>> = gradients.iter().map(|g| vec![0.0; g.len()]).collect();
-            direction[p] = random.normals(gradients[p].len());
+        for ((name, range), gradient) in case.network.named().into_iter().zip(&gradients) {
+            let mut direction = vec![0.0; case.network.values().len()];
+            direction[range.clone()].copy_from_slice(&random.normals(range.len()));
             let at = |amount| total(&reference.moved(&case.network, &direction, amount));
             let slope = (at(STEP) - at(-STEP)) / (2.0 * STEP);
-            let pairs = gradients[p].iter().zip(&direction[p]);
+            let pairs = gradient.iter().zip(&direction[range]);
             let found: f64 = pairs.map(|(g, d)| f64::from(*g) * f64::from(*d)).sum();
             // A random direction's slope is about the gradient's length.
-            let scale = gradients[p].iter().map(|g| f64::from(*g).powi(2)).sum::<f64>().sqrt();
+            let scale = gradient.iter().map(|g| f64::from(*g).powi(2)).sum::<f64>().sqrt();
             assert!(scale > 0.0, "{}, {name} matters", case.what);
             assert!((found - slope).abs() < 1e-4 * scale, "{}, {name}: {found}, {slope}", case.what);
         }

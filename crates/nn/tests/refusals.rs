@@ -2,12 +2,10 @@
 
 mod common;
 
-use burn::tensor::Device;
 use common::group;
 use equimarl_group::Rep;
 use equimarl_nn::{
-    EncoderConfig, EquivariantConvolutionConfig, EquivariantLinearConfig, Kind, MessageRoundConfig, Network,
-    NetworkConfig, Setting,
+    Encoder, EncoderConfig, Kind, Linear, MessageRound, Network, NetworkConfig, Setting, Space,
 };
 
 /// The error's text, with all the words that it must have.
@@ -23,9 +21,18 @@ fn rep(name: &str, text: &str) -> Rep {
     Rep::parse(&group(name), text).unwrap()
 }
 
+fn encoder(
+    hidden: Rep,
+    features: Rep,
+    side: [usize; 2],
+    kernels: [usize; 2],
+    strides: [usize; 2],
+) -> equimarl_nn::Result<Encoder> {
+    Encoder::new(&EncoderConfig { picture: [1, side[0], side[1]], hidden, features, kernels, strides })
+}
+
 #[test]
 fn a_relu_needs_permutations() {
-    let device = Device::flex();
     for (name, output) in [
         ("C4", "rotation"),
         ("D4", "regular + rotation"),
@@ -36,90 +43,55 @@ fn a_relu_needs_permutations() {
         let bad = output.split(" + ").find(|t| *t != "regular" && *t != "trivial").unwrap();
         let (input, output) = (rep(name, "2*regular"), rep(name, output));
         let words = ["ReLU", bad, name, "regular, quotient or trivial"];
-        let linear = EquivariantLinearConfig::new(input.clone(), output.clone());
-        refused(linear.clone().with_relu().init(&mut || 0.1, &device), &words);
-        assert!(linear.init(&mut || 0.1, &device).is_ok(), "without a ReLU it is fine");
-        let round = MessageRoundConfig {
-            features: input.clone(),
-            edge: rep(name, "rotation"),
-            output: output.clone(),
-        };
-        refused(round.init(&mut || 0.1, &device), &words);
-        if name != "C8" {
-            let convolution = |relu| EquivariantConvolutionConfig {
-                input: input.clone(),
-                output: output.clone(),
-                kernel: 3,
-                stride: 1,
-                relu,
-            };
-            refused(convolution(true).init([5, 5], &mut || 0.1, &device), &words);
-            assert!(convolution(false).init([5, 5], &mut || 0.1, &device).is_ok());
-        }
+        let both = [input.clone(), output.clone()];
+        refused(Linear::new(&input, &both, true), &words);
+        assert!(Linear::new(&input, &both, false).is_ok(), "without a ReLU it is fine");
+        refused(MessageRound::new(&input, &rep(name, "rotation"), &output), &words);
+        refused(encoder(output.clone(), input.clone(), [21; 2], [7, 5], [2, 1]), &words);
+        refused(encoder(input, output, [21; 2], [7, 5], [2, 1]), &words);
     }
 }
 
 #[test]
 fn sizes_that_a_stride_cuts_off_are_refused_with_ones_that_work() {
-    let convolution = EquivariantConvolutionConfig {
-        input: rep("C4", "trivial"),
-        output: rep("C4", "regular"),
-        kernel: 7,
-        stride: 2,
-        relu: true,
-    };
-    let device = Device::flex();
-    refused(convolution.init([22, 22], &mut || 0.1, &device), &["stride 2", "22", "21, 23"]);
-    refused(convolution.init([21, 22], &mut || 0.1, &device), &["22"]);
-    refused(convolution.init([5, 5], &mut || 0.1, &device), &["size 5", "kernel 7"]);
-    for size in [21, 23] {
-        assert!(convolution.init([size, size], &mut || 0.1, &device).is_ok());
-    }
-    let encoder = |side, kernels, strides| {
-        let config = EncoderConfig {
-            picture: [1, side, side],
-            hidden: rep("C4", "regular"),
-            features: rep("C4", "regular"),
-            kernels,
-            strides,
-        };
-        config.init(&mut || 0.1, &device)
-    };
-    refused(encoder(22, [7, 5], [2, 1]), &["21, 23"]);
-    refused(encoder(13, [7, 5], [2, 1]), &["second", "5 x 5", "4 x 4"]); // the first convolution leaves 4 pixels
+    let regular = rep("C4", "regular");
+    let encoder = |side, kernels, strides| encoder(regular.clone(), regular.clone(), side, kernels, strides);
+    refused(encoder([22; 2], [7, 5], [2, 1]), &["stride 2", "22", "21, 23"]);
+    refused(encoder([21, 22], [7, 5], [2, 1]), &["22"]);
+    refused(encoder([22, 21], [7, 5], [2, 1]), &["22"]);
+    refused(encoder([5; 2], [7, 5], [2, 1]), &["size 5", "kernel 7"]);
+    refused(encoder([13; 2], [7, 5], [2, 1]), &["size 4", "kernel 5"]); // the first convolution leaves 4 pixels
     // The second convolution's stride counts as well: 8 pixels, 5 x 5 filters, stride 2.
-    refused(encoder(21, [7, 5], [2, 2]), &["stride 2", "7, 9"]);
-    refused(encoder(21, [7, 5], [0, 1]), &["stride"]);
-    refused(encoder(21, [0, 5], [2, 1]), &["kernel"]);
+    refused(encoder([21; 2], [7, 5], [2, 2]), &["stride 2", "7, 9"]);
+    refused(encoder([21; 2], [7, 5], [0, 1]), &["stride"]);
+    refused(encoder([21; 2], [0, 5], [2, 1]), &["kernel"]);
+    for size in [21, 23] {
+        assert!(encoder([size; 2], [7, 5], [2, 1]).is_ok());
+    }
 }
 
 #[test]
 fn empty_bases_are_refused() {
-    let device = Device::flex();
     for (name, input, output) in
         [("C4", "trivial", "rotation"), ("D4", "trivial", "sign"), ("C8", "rotation", "rotation(2)")]
     {
-        let config = EquivariantLinearConfig::new(rep(name, input), rep(name, output));
-        refused(config.init(&mut || 0.1, &device), &["only equivariant map", "zero", input, output]);
+        let words = ["only equivariant map", "zero", input, output];
+        refused(Space::new(&rep(name, input), &rep(name, output), None), &words);
+        refused(Linear::new(&rep(name, input), &[rep(name, input), rep(name, output)], false), &words);
     }
-    let mixed = EquivariantLinearConfig::new(rep("C4", "regular"), rep("D4", "regular"));
-    refused(mixed.init(&mut || 0.1, &device), &["different groups", "C4", "D4"]);
+    let mixed = Space::new(&rep("C4", "regular"), &rep("D4", "regular"), None);
+    refused(mixed, &["different groups", "C4", "D4"]);
 }
 
 #[test]
 fn pictures_turn_under_six_groups_only() {
-    let device = Device::flex();
     for name in ["C8", "C3", "D3", "S3", "C2 x C2"] {
-        let config = EquivariantConvolutionConfig {
-            input: rep(name, "trivial"),
-            output: rep(name, "regular"),
-            kernel: 3,
-            stride: 1,
-            relu: true,
-        };
-        refused(config.init([5, 5], &mut || 0.1, &device), &["pixel", "C1, C2, C4, D1, D2 and D4"]);
-        refused(Setting::wildlife(3, 7, &group(name)), &["C1, C2, C4, D1, D2 and D4"]);
-        refused(Setting::traffic(2, 2, &group(name)), &["C1, C2, C4, D1, D2 and D4"]);
+        let regular = rep(name, "regular");
+        let words = ["C1, C2, C4, D1, D2 and D4"];
+        refused(Space::new(&rep(name, "trivial"), &regular, Some(3)), &["pixel", words[0]]);
+        refused(encoder(regular.clone(), regular, [21; 2], [7, 5], [2, 1]), &["pixel", words[0]]);
+        refused(Setting::wildlife(3, 7, &group(name)), &words);
+        refused(Setting::traffic(2, 2, &group(name)), &words);
     }
 }
 
@@ -129,7 +101,7 @@ fn paper(kind: Kind, name: &str) -> NetworkConfig {
 }
 
 fn init(config: &NetworkConfig) -> equimarl_nn::Result<Network> {
-    Network::init(config, &mut || 0.1, &Device::flex())
+    Network::init(config, &mut || 0.1)
 }
 
 #[test]
@@ -223,6 +195,11 @@ fn parameters_that_do_not_fit_are_refused() {
     let mut longer = values.clone();
     longer[0].push(0.0);
     refused(network.set_parameters(longer), &["coefficients"]);
+    assert_eq!(
+        network.parameters().into_iter().map(|p| p.1).collect::<Vec<_>>(),
+        values,
+        "nothing has changed"
+    );
     assert!(network.set_parameters(values).is_ok());
 }
 

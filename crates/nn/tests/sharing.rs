@@ -2,56 +2,33 @@
 
 mod common;
 
-use burn::tensor::Device;
-use common::{Key, Random, Screen, State, batch, distance, everything, group, network, numbers, relative};
+use common::{
+    Key, Random, Screen, State, batch, distance, everything, familiar, group, network, outputs, relative,
+    world,
+};
 use equimarl_group::{Group, Plane};
-use equimarl_nn::{Kind, Network, NetworkConfig, Setting, Sharing};
+use equimarl_nn::{Batch, Kind, Network, NetworkConfig, Output, Setting, Sharing};
 use std::collections::HashSet;
 
-/// Kind, group, world, pixels per cell.
-const CASES: [(Kind, &str, &str, usize); 9] = [
-    (Kind::Equivariant, "C2", "wildlife", 3),
-    (Kind::Equivariant, "C4", "wildlife", 3),
-    (Kind::Equivariant, "D1", "wildlife", 3),
-    (Kind::Equivariant, "D2", "wildlife", 3),
-    (Kind::Equivariant, "D4", "wildlife", 3),
-    (Kind::Equivariant, "C4", "traffic", 5),
-    (Kind::CentralEquivariant, "C4", "wildlife", 3),
-    (Kind::CentralEquivariant, "D4", "wildlife", 3),
-    (Kind::CentralEquivariant, "C4", "traffic", 5),
+/// Kind, group, world.
+const CASES: [(Kind, &str, &str); 9] = [
+    (Kind::Equivariant, "C2", "wildlife"),
+    (Kind::Equivariant, "C4", "wildlife"),
+    (Kind::Equivariant, "D1", "wildlife"),
+    (Kind::Equivariant, "D2", "wildlife"),
+    (Kind::Equivariant, "D4", "wildlife"),
+    (Kind::Equivariant, "C4", "traffic"),
+    (Kind::CentralEquivariant, "C4", "wildlife"),
+    (Kind::CentralEquivariant, "D4", "wildlife"),
+    (Kind::CentralEquivariant, "C4", "traffic"),
 ];
 
-fn made((kind, name, world, _): (Kind, &str, &str, usize), seed: u64) -> (Network, Group, Plane) {
+fn made((kind, name, place): (Kind, &str, &str), seed: u64) -> (Network, Group, Plane, Screen) {
     let group = group(name);
-    let setting = match world {
-        "wildlife" => Setting::wildlife(3, 7, &group).unwrap(),
-        _ => Setting::traffic(2, 2, &group).unwrap(),
-    };
-    let config = NetworkConfig::paper(setting, kind, &group);
-    let plane = Plane::new(&group).unwrap();
-    (network(&config, seed, &Device::flex().autodiff()), group, plane)
-}
-
-/// Few pictures, again and again, turned: nearly empty ones as in the worlds (some look the same from several sides),
-/// full ones, and the empty one.
-fn states(screen: Screen, central: bool, agents: usize, random: &mut Random) -> Vec<State> {
-    let turns = Plane::new(&group("D4")).unwrap();
-    let mut pool: Vec<Key> = [0.03, 0.03, 0.06, 0.5, 0.5].map(|d| screen.random(d, random)).to_vec();
-    pool.push(vec![0; pool[0].len()]);
-    let pick = |random: &mut Random| {
-        let key = &pool[random.below(pool.len())];
-        screen.turn(&turns, random.below(8), key)
-    };
-    (0..16)
-        .map(|_| {
-            let mut state = match central {
-                true => State::central(screen, agents, 0.0, random),
-                false => State::random(screen, 1 + random.below(5), 0.0, random),
-            };
-            state.keys.iter_mut().for_each(|key| *key = pick(random));
-            state
-        })
-        .collect()
+    let (setting, scale) = world(place, &group);
+    let network = network(&NetworkConfig::paper(setting, kind, &group), seed);
+    let (plane, screen) = (Plane::new(&group).unwrap(), Screen::of(&network, scale));
+    (network, group, plane, screen)
 }
 
 fn orbits(states: &[State], screen: Screen, group: &Group, plane: &Plane) -> usize {
@@ -65,15 +42,18 @@ fn orbits(states: &[State], screen: Screen, group: &Group, plane: &Plane) -> usi
 #[test]
 fn all_ways_of_sharing_agree() {
     for (i, case) in CASES.into_iter().enumerate() {
-        let (network, group, plane) = made(case, 40 + i as u64);
-        let (screen, mut random) = (Screen::of(&network, case.3), Random::new(41 + i as u64));
+        let (network, group, plane, screen) = made(case, 40 + i as u64);
+        let mut random = Random::new(41 + i as u64);
         let agents = network.config().setting.agents;
-        let states = states(screen, network.is_central(), agents, &mut random);
+        let states = familiar(screen, network.is_central(), agents, &mut random);
         let shared = |sharing: &Sharing| batch(&states, screen, sharing, &plane);
         let (none, distinct, orbit) =
             (shared(&Sharing::None), shared(&Sharing::Distinct), shared(&network.sharing()));
 
-        let pictures = |b: &equimarl_nn::Batch| b.pictures.len() / screen.pixels();
+        let pictures = |b: &Batch| {
+            let pixels = b.pictures.pixels().unwrap();
+            pixels.len() / screen.pixels()
+        };
         let keys: Vec<&Key> = states.iter().flat_map(|s| &s.keys).collect();
         assert_eq!(pictures(&none), keys.len());
         assert_eq!(pictures(&distinct), keys.iter().collect::<HashSet<_>>().len());
@@ -96,22 +76,21 @@ fn all_ways_of_sharing_agree() {
 #[test]
 fn a_state_has_the_same_bits_in_any_company() {
     for (i, case) in CASES.into_iter().enumerate() {
-        let (network, _, plane) = made(case, 60 + i as u64);
-        let (screen, mut random) = (Screen::of(&network, case.3), Random::new(61 + i as u64));
+        let (network, _, plane, screen) = made(case, 60 + i as u64);
+        let mut random = Random::new(61 + i as u64);
         let agents = network.config().setting.agents;
-        let mut states = states(screen, network.is_central(), agents, &mut random);
+        let mut states = familiar(screen, network.is_central(), agents, &mut random);
         for sharing in [Sharing::None, Sharing::Distinct, network.sharing()] {
             states.reverse();
-            let together = network.forward(&batch(&states, screen, &sharing, &plane));
-            let (logits, values) = (numbers(together.logits), numbers(together.values));
-            let (mut apart_logits, mut apart_values) = (vec![], vec![]);
+            let together = outputs(&network, &batch(&states, screen, &sharing, &plane));
+            let mut apart = Output::default();
             for state in &states {
-                let alone = network.forward(&batch(std::slice::from_ref(state), screen, &sharing, &plane));
-                apart_logits.extend(numbers(alone.logits));
-                apart_values.extend(numbers(alone.values));
+                let alone = batch(std::slice::from_ref(state), screen, &sharing, &plane);
+                let alone = outputs(&network, &alone);
+                apart.logits.extend(alone.logits);
+                apart.values.extend(alone.values);
             }
-            assert_eq!(logits, apart_logits, "{case:?}, {sharing:?}");
-            assert_eq!(values, apart_values, "{case:?}, {sharing:?}");
+            assert_eq!(together, apart, "{case:?}, {sharing:?}");
         }
     }
 }
@@ -120,6 +99,6 @@ fn a_state_has_the_same_bits_in_any_company() {
 fn plain_networks_share_equal_pictures_only() {
     let c1 = group("C1");
     let setting = Setting::wildlife(3, 7, &c1).unwrap();
-    let network = network(&NetworkConfig::paper(setting, Kind::Plain, &c1), 80, &Device::flex());
+    let network = network(&NetworkConfig::paper(setting, Kind::Plain, &c1), 80);
     assert_eq!(network.sharing(), Sharing::Distinct);
 }

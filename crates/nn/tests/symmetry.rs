@@ -2,19 +2,17 @@
 
 mod common;
 
-use burn::tensor::Device;
-use common::{Key, Random, Screen, State, batch, group, network, numbers};
+use common::{Key, Random, Screen, State, batch, group, network, outputs, world};
 use equimarl_group::{Element, Group, Plane, Rep};
 use equimarl_kernels::softmax::log_softmax;
 use equimarl_nn::{Kind, Network, NetworkConfig, Setting, Sharing};
 
 /// Action probabilities, one row per agent, and the team's value.
 fn policy(network: &Network, state: &State, screen: Screen, plane: &Plane) -> (Vec<f32>, f32) {
-    let output = network.forward(&batch(std::slice::from_ref(state), screen, &Sharing::None, plane));
-    let logits = numbers(output.logits);
-    let mut log = vec![0.0; logits.len()];
-    log_softmax(&logits, network.actions(), &mut log).unwrap();
-    (log.into_iter().map(f32::exp).collect(), numbers(output.values)[0])
+    let output = outputs(network, &batch(std::slice::from_ref(state), screen, &Sharing::None, plane));
+    let mut log = vec![0.0; output.logits.len()];
+    log_softmax(&output.logits, network.actions(), &mut log).unwrap();
+    (log.into_iter().map(f32::exp).collect(), output.values[0])
 }
 
 /// Where g moves the junctions of an n x n city.
@@ -23,16 +21,12 @@ fn junctions(plane: &Plane, g: Element, n: usize) -> Vec<usize> {
 }
 
 /// The largest change of probabilities and value that turning `states` random states makes beyond what it should.
-fn deviation(network: &Network, group: &Group, world: &str, seed: u64) -> [f64; 2] {
+fn deviation(network: &Network, group: &Group, place: &str, seed: u64) -> [f64; 2] {
     let plane = Plane::new(group).unwrap();
-    let (wild, setting) = (world == "wildlife", &network.config().setting);
-    let screen = Screen::of(network, if wild { 3 } else { 5 });
+    let (wild, setting) = (place == "wildlife", &network.config().setting);
     // What the group does to an agent's actions, also for a network that does not know it.
-    let rep = match wild {
-        true => Setting::wildlife(setting.agents, 7, group).unwrap().actions,
-        false => Setting::traffic(2, 2, group).unwrap().actions,
-    };
-    let rep = Rep::parse(group, &rep).unwrap();
+    let (turning, scale) = world(place, group);
+    let (screen, rep) = (Screen::of(network, scale), Rep::parse(group, &turning.actions).unwrap());
     let mut random = Random::new(seed);
     let mut worst = [0.0f64; 2];
     for _ in 0..3 {
@@ -59,13 +53,9 @@ fn deviation(network: &Network, group: &Group, world: &str, seed: u64) -> [f64; 
     worst
 }
 
-fn made(kind: Kind, name: &str, world: &str, seed: u64) -> Network {
+fn made(kind: Kind, name: &str, place: &str, seed: u64) -> Network {
     let group = group(name);
-    let setting = match world {
-        "wildlife" => Setting::wildlife(3, 7, &group).unwrap(),
-        _ => Setting::traffic(2, 2, &group).unwrap(),
-    };
-    network(&NetworkConfig::paper(setting, kind, &group), seed, &Device::flex())
+    network(&NetworkConfig::paper(world(place, &group).0, kind, &group), seed)
 }
 
 /// The promise of the specification is 1e-5 in f32; probabilities are at most 1, values a few.
@@ -115,7 +105,7 @@ fn half_turns_of_a_rectangular_city() {
     let setting = Setting::traffic(1, 2, &c2).unwrap();
     let [channels, height, width] = setting.central_picture;
     let config = NetworkConfig::paper(setting, Kind::CentralEquivariant, &c2);
-    let network = network(&config, 38, &Device::flex());
+    let network = network(&config, 38);
     let mut random = Random::new(39);
     let picture = random.normals(channels * height * width);
     // A half turn is the pixels in reverse order, in each channel.
@@ -127,8 +117,8 @@ fn half_turns_of_a_rectangular_city() {
         builder.blind_agents(2);
         builder.end_state();
         let batch = builder.finish(picture.len(), |_, to| to.copy_from_slice(picture)).unwrap();
-        let output = network.forward(&batch);
-        (numbers(output.logits), numbers(output.values)[0])
+        let output = outputs(&network, &batch);
+        (output.logits, output.values[0])
     };
     let ((a, value), (b, new_value)) = (output(&picture), output(&turned));
     // The junctions change places, the phases stay.

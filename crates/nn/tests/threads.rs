@@ -2,10 +2,9 @@
 
 mod common;
 
-use burn::tensor::Device;
 use common::{Random, Screen, State, batch, everything, group, network};
 use equimarl_group::Plane;
-use equimarl_nn::{Kind, NetworkConfig, Policy, Setting, Sharing};
+use equimarl_nn::{Kind, NetworkConfig, Setting};
 
 /// Large enough that kernels share their work: they stay on one thread below two million multiply-adds, which a round of
 /// 64 features passes at 500 agents.
@@ -24,8 +23,8 @@ fn results_do_not_depend_on_the_number_of_threads() {
             _ => (Setting::traffic(2, 2, &group).unwrap(), 5),
         };
         let config = NetworkConfig::paper(setting, kind, &group);
-        let network = network(&config, 110, &Device::flex().autodiff());
-        let policy = Policy::new(&network.dense()).unwrap();
+        let network = network(&config, 110);
+        let policy = network.policy().unwrap();
         let (screen, mut random) = (Screen::of(&network, scale), Random::new(111));
         let mut states: Vec<State> = (0..20)
             .map(|_| match kind.is_central() {
@@ -49,19 +48,4 @@ fn results_do_not_depend_on_the_number_of_threads() {
             assert!(run(threads) == one, "{kind} {world} under {name}: other bits with {threads} threads");
         }
     }
-}
-
-/// Nor do they depend on what ran before: no state is kept between calls.
-#[test]
-fn results_do_not_depend_on_the_past() {
-    let c4 = group("C4");
-    let config = NetworkConfig::paper(Setting::wildlife(3, 7, &c4).unwrap(), Kind::Equivariant, &c4);
-    let network = network(&config, 113, &Device::flex().autodiff());
-    let (screen, mut random) = (Screen::of(&network, 3), Random::new(114));
-    let plane = Plane::new(&c4).unwrap();
-    let mut make = |n| batch(&[State::random(screen, n, 0.3, &mut random)], screen, &Sharing::None, &plane);
-    let (small, large) = (make(2), make(6));
-    let first = everything(&network, &small, 115);
-    everything(&network, &large, 115);
-    assert!(everything(&network, &small, 115) == first);
 }

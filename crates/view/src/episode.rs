@@ -6,7 +6,7 @@
 use crate::error::{Answer, Refusal};
 use crate::models::Model;
 use crate::symmetry;
-use equimarl_learn::{AnyWorld, Seen, WorldConfig, batch_of, likeliest};
+use equimarl_learn::{AnyWorld, WorldConfig, likeliest, observe};
 use equimarl_nn::{Features, Judgement, Policy, Sharing};
 use equimarl_worlds::{End, Purpose, Stream, StreamState, Symmetric};
 use serde::Deserialize;
@@ -145,8 +145,7 @@ fn play<W: Symmetric>(policy: &Policy, mut world: W, ask: &Ask) -> Answer<Value>
 /// What the policy says of one state, each picture encoded by itself: sharing turned pictures would make every network
 /// look equivariant.
 pub(crate) fn judge<W: Symmetric>(policy: &Policy, world: &W) -> Answer<(Judgement, Vec<Features>)> {
-    let seen = Seen::of(world, policy.config().kind.is_central());
-    Ok(policy.explain(&batch_of(world, [&seen], policy.config(), &Sharing::None)?)?)
+    Ok(policy.explain(&observe([world], policy.config(), &Sharing::None)?)?)
 }
 
 /// What the page draws of a state.

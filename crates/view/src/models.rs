@@ -2,7 +2,6 @@
 
 use crate::error::{Answer, Error, Refusal, Result};
 use crate::runs::{Row, Runs};
-use burn::tensor::Device;
 use equimarl_group::Group;
 use equimarl_learn::WorldConfig;
 use equimarl_learn::checkpoint::{self, Snapshot};
@@ -123,7 +122,7 @@ fn kind(model: &Model) -> &'static str {
 /// A model file or a checkpoint; a run beside it says what its world is like.
 fn of_file(file: &Path, run: Option<&Path>) -> Result<(Model, NetworkConfig)> {
     let beside = || Some(checkpoint::read_config(run?).ok()?.world);
-    let (network, world) = match Network::load(file, &Device::flex()) {
+    let (network, world) = match Network::load(file) {
         Ok((network, _)) => (network, beside()),
         Err(error) => match Snapshot::load(file) {
             Ok(snapshot) => (snapshot.network, Some(snapshot.config.world)),
@@ -141,7 +140,7 @@ fn of_file(file: &Path, run: Option<&Path>) -> Result<(Model, NetworkConfig)> {
             ))
         })?,
     };
-    Ok((Model { policy: Policy::new(&network.dense())?, world }, config))
+    Ok((Model { policy: network.policy()?, world }, config))
 }
 
 /// The world that a network was made for, in the size that it was made for.
@@ -164,7 +163,7 @@ fn fresh(world: &str, kind: Kind) -> Answer<Model> {
     let group: Group = if kind.is_plain() { "C1" } else { "C4" }.parse()?;
     let config = NetworkConfig::paper(world.setting(&group)?, kind, &group);
     let mut stream = Stream::new(1, Purpose::Weights, 0);
-    let mut network = Network::init(&config, &mut || stream.normal(), &Device::flex())?;
+    let mut network = Network::init(&config, &mut || stream.normal())?;
     let parameters = network.parameters().into_iter().map(|(name, mut values)| {
         if name == "policy.weight" {
             values.iter_mut().for_each(|v| *v *= OPINION);
@@ -173,7 +172,7 @@ fn fresh(world: &str, kind: Kind) -> Answer<Model> {
     });
     let parameters: Vec<Vec<f32>> = parameters.collect();
     network.set_parameters(parameters)?;
-    Ok(Model { policy: Policy::new(&network.dense())?, world })
+    Ok(Model { policy: network.policy()?, world })
 }
 
 impl From<Error> for Refusal {

@@ -4,7 +4,7 @@ mod common;
 
 use common::{runs, serve};
 use equimarl_learn::{Choice, Learned};
-use equimarl_nn::{Network, Policy};
+use equimarl_nn::Network;
 use equimarl_worlds::{Wildlife, World, watched_episode};
 use serde_json::{Value, json};
 use std::convert::Infallible;
@@ -59,10 +59,10 @@ fn an_episode_is_the_one_that_play_plays() {
     let page = serve(Some(runs()));
     page.list();
     let run = runs().join("sweep/equivariant");
-    let (network, _) = Network::load(run.join("model.safetensors"), &burn::tensor::Device::flex()).unwrap();
-    let policy = Policy::new(&network.dense()).unwrap();
-    let mut learned = Learned::new(policy, equimarl_nn::Sharing::None, Choice::Sampled);
+    let (network, _) = Network::load(run.join("model.safetensors")).unwrap();
+    let policy = network.policy().unwrap();
     let mut world = Wildlife::new(3, 7).unwrap();
+    let mut learned = Learned::new(policy, &equimarl_nn::Sharing::None, Choice::Sampled, &world).unwrap();
     let mut states = vec![];
     watched_episode(&mut world, &mut learned, &mut (), 9, 2, |moment| {
         states.push(moment.world.save());

@@ -10,6 +10,7 @@ use anyhow::Result;
 use clap::{Args as ClapArgs, Subcommand};
 use serde_json::json;
 use std::process::ExitCode;
+use std::time::Duration;
 
 #[derive(Subcommand)]
 pub enum Bench {
@@ -46,6 +47,14 @@ pub struct Line {
     value: f64,
     unit: &'static str,
     note: String,
+    /// Where the time goes: parts, and their share of the whole.
+    shares: Vec<(&'static str, f64)>,
+}
+
+/// Durations as shares of their sum.
+fn shares(parts: &[(&'static str, Duration)]) -> Vec<(&'static str, f64)> {
+    let all: Duration = parts.iter().map(|(_, time)| *time).sum();
+    parts.iter().map(|(name, time)| (*name, time.as_secs_f64() / all.as_secs_f64().max(1e-9))).collect()
 }
 
 impl Bench {
@@ -57,20 +66,36 @@ impl Bench {
         };
         let machine = provenance::machine();
         if json {
-            let results: Vec<_> =
-                lines.iter().map(|l| json!({ "name": l.name, "value": l.value, "unit": l.unit })).collect();
+            let results: Vec<_> = lines
+                .iter()
+                .map(
+                    |l| json!({ "name": l.name, "value": l.value, "unit": l.unit, "shares": map(&l.shares) }),
+                )
+                .collect();
             print_json(&json!({ "results": results, "machine": machine, "commit": provenance::COMMIT }))?;
         } else {
             let rows: Vec<Vec<String>> = lines
                 .iter()
-                .map(|l| vec![l.name.clone(), number(l.value), l.unit.into(), l.note.clone()])
+                .map(|l| {
+                    vec![l.name.clone(), number(l.value), l.unit.into(), l.note.clone(), percent(&l.shares)]
+                })
                 .collect();
+            let text = |key: &str| machine[key].as_str().unwrap_or("").to_string();
             let origin =
-                format!("\ncommit {}, {}\n", provenance::COMMIT, machine["cpu"].as_str().unwrap_or(""));
-            print(&(table(&["name", "value", "unit", ""], &rows) + &origin))?;
+                format!("\ncommit {}, {}, kernels with {}\n", provenance::COMMIT, text("cpu"), text("simd"));
+            print(&(table(&["name", "value", "unit", "", "where the time goes"], &rows) + &origin))?;
         }
         Ok(ExitCode::SUCCESS)
     }
+}
+
+fn map(shares: &[(&'static str, f64)]) -> serde_json::Map<String, serde_json::Value> {
+    shares.iter().map(|(name, share)| (name.to_string(), json!(share))).collect()
+}
+
+fn percent(shares: &[(&'static str, f64)]) -> String {
+    let parts = shares.iter().map(|(name, share)| format!("{name} {:.0}%", 100.0 * share));
+    parts.collect::<Vec<_>>().join(", ")
 }
 
 /// Whole numbers with thousands separated, small ones with three digits.

@@ -1,19 +1,32 @@
-//! `equimarl bench network`: one training minibatch of 20 states from distinct random rollouts, and one decision.
+//! `equimarl bench network`: one training minibatch of 20 states from distinct random rollouts, one decision, and how much
+//! of what a core could do a dense layer does.
 
-use super::Line;
+use super::{Line, shares};
 use crate::network::{fresh, paper_config};
 use crate::world::{AnyWorld, WorldArgs, WorldName};
 use anyhow::{Result, ensure};
-use burn::tensor::Device;
 use equimarl_group::Group;
-use equimarl_learn::{LossConfig, Optimiser, Samples, observe, random_states};
-use equimarl_nn::{Batch, Kind, NetworkConfig, Policy, Scratch, Sharing};
+use equimarl_kernels::linear::{Linear, Packed};
+use equimarl_kernels::{Level, peak};
+use equimarl_learn::{LossConfig, Observer, Optimiser, Samples, States, random_states};
+use equimarl_nn::{Batch, Cache, Kind, Network, Scratch, Sharing};
 use equimarl_worlds::{Edge, Purpose, Stream, Symmetric, World};
 use std::time::{Duration, Instant};
 
 const STATES: usize = 20;
 /// At least this many repetitions, however slow they are.
 const LEAST: usize = 10;
+
+/// Which pictures are encoded, and how.
+#[derive(Clone, Copy, PartialEq)]
+enum Encoding {
+    /// What they are made of, once: what training does.
+    Dictionary,
+    /// Each distinct one up to turns, pixel by pixel.
+    Distinct,
+    /// All of them.
+    Every,
+}
 
 pub fn run(seconds: f64) -> Result<Vec<Line>> {
     ensure!(seconds > 0.0 && seconds <= 3600.0, "--seconds must be above 0 and at most 3600");
@@ -22,52 +35,113 @@ pub fn run(seconds: f64) -> Result<Vec<Line>> {
     for (world, name) in [(WorldName::Wildlife, "wildlife"), (WorldName::Traffic, "traffic")] {
         for kind in [Kind::Equivariant, Kind::Plain] {
             for threads in [1, 2] {
-                for shared in [true, false] {
+                for encoding in [Encoding::Dictionary, Encoding::Distinct, Encoding::Every] {
                     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build()?;
-                    let (value, images) = pool.install(|| minibatch(world, kind, shared, time))?;
-                    let tail = if shared { "" } else { "-every-image" };
+                    let tail = match encoding {
+                        Encoding::Dictionary => "",
+                        Encoding::Distinct => "-dense",
+                        Encoding::Every => "-every-image",
+                    };
                     let thread = if threads == 1 { "1-thread" } else { "2-threads" };
                     let name = format!("{name}-{kind}-{thread}{tail}");
-                    let note = format!("{images} pictures encoded");
-                    lines.push(Line { name, value, unit: "ms", note });
+                    lines.push(pool.install(|| minibatch(name, (world, kind), encoding, time))?);
                 }
             }
         }
     }
-    let value = decision(time)?;
-    let note = "encode, two rounds, decide; no communication".into();
-    lines.push(Line { name: "wildlife-equivariant-decision".into(), value, unit: "us", note });
+    let line = |name: &str, value, unit, note: &str| Line {
+        name: name.into(),
+        value,
+        unit,
+        note: note.into(),
+        shares: vec![],
+    };
+    let note = "encode, two rounds, decide; no communication";
+    lines.push(line("wildlife-equivariant-decision", decision(time)?, "us", note));
+    let note =
+        "of the multiply-adds that one core can do; below half, accumulators have left their registers";
+    lines.push(line("dense-layer-share-of-peak", share_of_peak(time)?, "%", note));
     Ok(lines)
 }
 
-/// The median time of forward, backward and Adam, in milliseconds, and how many pictures were encoded.
-fn minibatch(world: WorldName, kind: Kind, shared: bool, time: Duration) -> Result<(f64, usize)> {
+/// The median time of weights, collation, forward, backward and Adam, in milliseconds.
+fn minibatch(
+    name: String,
+    (world, kind): (WorldName, Kind),
+    encoding: Encoding,
+    time: Duration,
+) -> Result<Line> {
     let size = WorldArgs::default();
     let group: Group = if kind.is_plain() { Group::cyclic(1)? } else { "C4".parse()? };
-    let device = Device::flex().autodiff();
     let config = paper_config(world, &size, kind, &group)?;
-    let mut network = fresh(&config, 1, &device)?;
-    let sharing = if shared { network.sharing() } else { Sharing::None };
-    let batch = match size.build(world, Some(group.name()))? {
-        AnyWorld::Wildlife(w) => sample(&w, &config, &sharing)?,
-        AnyWorld::Traffic(w) => sample(&w, &config, &sharing)?,
-    };
-    let images = batch.pictures.len() / config.setting.picture.iter().product::<usize>();
-    let samples = samples(&batch, network.actions());
-    let mut optimiser = Optimiser::new(&network, 1e-4, 1.0);
-    let loss = LossConfig::default();
-    let mut step = || -> Result<()> {
-        let said = network.forward(&batch);
-        let gradients = loss.loss(&said, &batch.starts, &samples).total.backward();
-        let gradients = network.gradients(&gradients);
-        optimiser.update(&mut network, gradients)?;
-        Ok(())
-    };
-    Ok((median(time, &mut step)? * 1e3, images))
+    let network = fresh(&config, 1)?;
+    match size.build(world, Some(group.name()))? {
+        AnyWorld::Wildlife(w) => minibatch_in(name, &w, network, encoding, time),
+        AnyWorld::Traffic(w) => minibatch_in(name, &w, network, encoding, time),
+    }
 }
 
-fn sample<W: Symmetric>(world: &W, config: &NetworkConfig, sharing: &Sharing) -> Result<Batch> {
-    Ok(observe(&random_states(world, STATES, 1), config, sharing)?)
+fn minibatch_in<W: Symmetric>(
+    name: String,
+    world: &W,
+    mut network: Network,
+    encoding: Encoding,
+    time: Duration,
+) -> Result<Line> {
+    let sharing = if encoding == Encoding::Every { Sharing::None } else { network.sharing() };
+    let dictionary = network.dictionary().filter(|_| encoding == Encoding::Dictionary);
+    let mut observer = Observer::new(world, network.config(), &sharing)?.with_dictionary(dictionary);
+    let (mut states, mut batch) = (States::default(), Batch::default());
+    random_states(world, STATES, 1).iter().try_for_each(|state| observer.see(state, &mut states))?;
+    let mut collate = |batch: &mut Batch| {
+        batch.clear();
+        observer.collate(&states, (0..STATES).map(|s| (s, 0)), batch)
+    };
+    collate(&mut batch)?;
+    let samples = samples(&batch, network.actions());
+    let mut optimiser = Optimiser::new(&network, 1e-4, 1.0);
+    let weights = LossConfig::default();
+    let (mut cache, mut gradients) = (Cache::default(), vec![0.0; network.values().len()]);
+    let (mut collation, mut loss, mut adam) = (Duration::ZERO, Duration::ZERO, Duration::ZERO);
+    let mut step = || -> Result<()> {
+        let start = Instant::now();
+        collate(&mut batch)?;
+        collation += start.elapsed();
+        network.forward(&batch, &mut cache)?;
+        let start = Instant::now();
+        let (said, gradient) = cache.output_gradient();
+        weights.loss(said, &batch.starts, &samples, gradient)?;
+        loss += start.elapsed();
+        network.backward(&batch, &mut cache, &mut gradients)?;
+        let start = Instant::now();
+        optimiser.update(&mut network, &mut gradients)?;
+        adam += start.elapsed();
+        Ok(())
+    };
+    let value = median(time, &mut step)? * 1e3;
+    let passes = cache.times();
+    let shares = shares(&[
+        ("encoder", passes.encoder),
+        ("rounds", passes.trunk),
+        ("loss", loss),
+        ("optimiser", adam),
+        ("collation", collation),
+    ]);
+    let images = batch.pictures.count(world.picture_shape().len());
+    Ok(Line { name, value, unit: "ms", note: format!("{images} pictures"), shares })
+}
+
+/// A dense layer of the size of a message round, as a share of what the same core does on registers alone.
+fn share_of_peak(time: Duration) -> Result<f64> {
+    let (rows, inputs, outputs) = (60, 130, 64);
+    let layer = Linear::new(inputs, outputs)?;
+    let mut packed = Packed::default();
+    layer.pack(&vec![0.01; inputs * outputs], &vec![0.0; outputs], &mut packed)?;
+    let (x, mut out) = (vec![0.5; rows * inputs], vec![0.0; rows * outputs]);
+    let mut step = || -> Result<()> { Ok(layer.forward(&packed, &x, true, &mut out)?) };
+    let one = rayon::ThreadPoolBuilder::new().num_threads(1).build()?;
+    let seconds = one.install(|| median(time, &mut step))?;
+    Ok(100.0 * (rows * inputs * outputs) as f64 / seconds / peak::multiply_adds_per_second(Level::best()))
 }
 
 /// Random actions, advantages and returns: the time does not depend on them.
@@ -89,7 +163,7 @@ fn decision(time: Duration) -> Result<f64> {
     let group: Group = "C4".parse()?;
     let size = WorldArgs::default();
     let config = paper_config(WorldName::Wildlife, &size, Kind::Equivariant, &group)?;
-    let policy = Policy::new(&fresh(&config, 1, &Device::flex())?.dense())?;
+    let policy = fresh(&config, 1)?.policy()?;
     let AnyWorld::Wildlife(mut world) = size.build(WorldName::Wildlife, Some("C4"))? else {
         anyhow::bail!("wildlife is wildlife");
     };

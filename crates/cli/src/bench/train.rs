@@ -1,8 +1,8 @@
 //! `equimarl bench train`: environment steps per second of training, paper preset, evaluation off.
 
-use super::Line;
+use super::{Line, shares};
 use anyhow::{Result, ensure};
-use equimarl_learn::{AnyWorld, Method, TrainConfig, Trainer, WorldConfig};
+use equimarl_learn::{AnyWorld, Method, Times, TrainConfig, Trainer, WorldConfig};
 use equimarl_worlds::Symmetric;
 use std::time::{Duration, Instant};
 
@@ -33,15 +33,23 @@ fn line(name: &str, authors: f64, seconds: f64) -> Result<Line> {
     };
     let config = TrainConfig { steps: i64::MAX as u64, ..TrainConfig::preset("paper", world, method)? };
     let time = Duration::from_secs_f64(seconds);
-    let value = match config.world.build(&config.group()?)? {
+    let (value, times) = match config.world.build(&config.group()?)? {
         AnyWorld::Wildlife(world) => rate(&config, &world, time)?,
         AnyWorld::Traffic(world) => rate(&config, &world, time)?,
     };
-    let note = format!("{:.1} x the authors' {authors:.0}", value / authors);
-    Ok(Line { name: name.into(), value, unit: "steps/s", note })
+    let note = format!("the authors' code on another machine: {authors:.0}");
+    let shares = shares(&[
+        ("encoder", times.encoder),
+        ("rounds", times.rounds),
+        ("loss", times.loss),
+        ("optimiser", times.optimiser),
+        ("world", times.world),
+        ("collation", times.collation),
+    ]);
+    Ok(Line { name: name.into(), value, unit: "steps/s", note, shares })
 }
 
-fn rate<W: Symmetric>(config: &TrainConfig, world: &W, time: Duration) -> Result<f64> {
+fn rate<W: Symmetric>(config: &TrainConfig, world: &W, time: Duration) -> Result<(f64, Times)> {
     let mut trainer = Trainer::new(config, world, |_| 0.0)?;
     let mut run = |time: Duration| -> Result<f64> {
         let (start, before) = (Instant::now(), trainer.steps());
@@ -51,5 +59,6 @@ fn rate<W: Symmetric>(config: &TrainConfig, world: &W, time: Duration) -> Result
         Ok((trainer.steps() - before) as f64 / start.elapsed().as_secs_f64())
     };
     run(time / 10)?;
-    run(time)
+    let value = run(time)?;
+    Ok((value, trainer.times()))
 }

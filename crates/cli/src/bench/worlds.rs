@@ -22,7 +22,7 @@ pub fn run(seconds: f64) -> Result<Vec<Line>> {
     let small = city(2)?;
     let line = |name: &str, value: f64, authors: f64| {
         let note = format!("{:.0} x the authors' {authors:.0}", value / authors);
-        Line { name: name.into(), value, unit: "steps/s", note }
+        Line { name: name.into(), value, unit: "steps/s", note, shares: vec![] }
     };
     let mut lines = vec![
         line("wildlife-pictures", pictures(&wildlife, time)?, AUTHORS_WILDLIFE),
@@ -35,7 +35,7 @@ pub fn run(seconds: f64) -> Result<Vec<Line>> {
         let value = keys(&city(n)?, together, time);
         let per_junction = base * 4.0 / (value * (n * n) as f64);
         let note = format!("{per_junction:.2} x the cost per junction at 2x2");
-        lines.push(Line { name: name.into(), value, unit: "steps/s", note });
+        lines.push(Line { name: name.into(), value, unit: "steps/s", note, shares: vec![] });
     }
     Ok(lines)
 }

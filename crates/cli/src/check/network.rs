@@ -4,11 +4,10 @@ use crate::network::{self, fresh, paper_config};
 use crate::output::{print, print_json, table};
 use crate::world::{AnyWorld, WorldArgs, WorldName};
 use anyhow::{Context, Result, ensure};
-use burn::tensor::Device;
 use clap::Args as ClapArgs;
 use equimarl_group::Group;
 use equimarl_learn::{EquivarianceReport, Method, TOLERANCE, equivariance};
-use equimarl_nn::{Network, Policy};
+use equimarl_nn::Network;
 use equimarl_worlds::Symmetric;
 use serde_json::json;
 use std::path::PathBuf;
@@ -50,7 +49,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     anyhow::ensure!(args.states > 0, "0 states check nothing; ask for at least 1");
     let (network, world) = args.network_and_world()?;
     let (config, kind) = (network.config().clone(), network.config().kind);
-    let policy = Policy::new(&network.dense())?;
+    let policy = network.policy()?;
     let (group, report) = match world {
         AnyWorld::Wildlife(w) => {
             (w.symmetry().group.clone(), equivariance(&policy, &w, args.states, args.seed)?)
@@ -59,7 +58,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
             (w.symmetry().group.clone(), equivariance(&policy, &w, args.states, args.seed)?)
         }
     };
-    let parameters = network.parameter_count();
+    let parameters = network.values().len();
     // A plain network claims nothing, and one under C4 claims nothing about mirrors.
     let claims = !kind.is_plain() && *network.group() == group;
     if args.json {
@@ -117,7 +116,7 @@ impl Args {
         let built = size.build(world, Some(symmetry))?;
         let claimed: Group = if kind.is_plain() { Group::cyclic(1)? } else { symmetry.parse()? };
         let config = paper_config(world, &size, kind, &claimed)?;
-        Ok((fresh(&config, self.seed, &Device::flex())?, built))
+        Ok((fresh(&config, self.seed)?, built))
     }
 }
 

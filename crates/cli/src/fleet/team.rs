@@ -62,7 +62,7 @@ impl Team {
     fn new(network: Network, file: PathBuf, config: WorldConfig) -> Result<Team> {
         let bytes = read_file(&file).with_context(|| format!("cannot use {}", file.display()))?;
         let world = config.build(network.group())?;
-        let policy = Arc::new(Policy::new(&network.dense())?);
+        let policy = Arc::new(network.policy()?);
         Ok(Team { network, policy, file, fingerprint: fingerprint(&bytes), config, world })
     }
 

@@ -14,7 +14,7 @@ pub fn team(setting: Setting, group: &str, seed: u64) -> (Arc<Policy>, Sharing) 
     let group = group.parse().unwrap();
     let config = NetworkConfig::paper(setting, Kind::Equivariant, &group);
     let mut stream = Stream::new(seed, Purpose::Weights, 0);
-    let mut network = Network::init(&config, &mut || stream.normal(), &burn::tensor::Device::flex()).unwrap();
+    let mut network = Network::init(&config, &mut || stream.normal()).unwrap();
     // The last layer starts small, so that all actions are alike; here they should not be.
     let parameters = network.parameters();
     let scaled = parameters.into_iter().map(|(name, values)| match name.starts_with("policy") {
@@ -22,7 +22,7 @@ pub fn team(setting: Setting, group: &str, seed: u64) -> (Arc<Policy>, Sharing) 
         false => values,
     });
     network.set_parameters(scaled.collect::<Vec<Vec<f32>>>()).unwrap();
-    (Arc::new(Policy::new(&network.dense()).unwrap()), network.sharing())
+    (Arc::new(network.policy().unwrap()), network.sharing())
 }
 
 pub fn drones(count: usize) -> (Arc<Policy>, Sharing, Wildlife) {

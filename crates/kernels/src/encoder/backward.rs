@@ -7,7 +7,7 @@
 //! - dW1\[k\] = sum_b sum_q dhidden\[b, q, k\] win(x\[b\], q), db1\[k\] = sum_b sum_q dhidden\[b, q, k\].
 
 use super::forward::NOWHERE;
-use super::{Activations, Encoder};
+use super::{Activations, Encoder, Packed};
 use crate::error::{Error, Result, length};
 use crate::panels::Aligned;
 use crate::parallel;
@@ -36,8 +36,6 @@ pub struct Gradients<'a> {
 /// Working memory of [`Encoder::backward`]. Reuse it to avoid allocation.
 #[derive(Debug, Clone, Default)]
 pub struct Workspace {
-    /// The second filter with taps in the hidden picture's order.
-    w2: Vec<f32>,
     groups: Vec<Group>,
     chunks: Vec<Chunk>,
 }
@@ -62,19 +60,18 @@ struct Chunk {
 impl Encoder {
     /// Gradients of the weights, given the gradient of the features of the forward pass that filled `saved`.
     ///
-    /// `w2` is the second filter as given to [`Encoder::pack`].
-    ///
     /// # Errors
-    /// A slice has the wrong length, or `saved` was filled by another plan.
+    /// A slice has the wrong length, or `packed` or `saved` was filled by another plan.
     pub fn backward(
         &self,
+        packed: &Packed,
         pictures: &[f32],
-        w2: &[f32],
         saved: &Activations,
         dfeatures: &[f32],
         workspace: &mut Workspace,
         gradients: Gradients<'_>,
     ) -> Result<()> {
+        self.check_packed(packed)?;
         if saved.config != Some(self.shape.config) {
             return Err(Error::Foreign { name: "saved" });
         }
@@ -82,13 +79,12 @@ impl Encoder {
         length("pictures", pictures.len(), images * self.picture_len())?;
         length("dfeatures", dfeatures.len(), images * self.features())?;
         let lens = self.weight_lens();
-        length("w2", w2.len(), lens[2])?;
         length("gradients.w1", gradients.w1.len(), lens[0])?;
         length("gradients.b1", gradients.b1.len(), lens[1])?;
         length("gradients.w2", gradients.w2.len(), lens[2])?;
         length("gradients.b2", gradients.b2.len(), lens[3])?;
         self.second_weights(saved, dfeatures, workspace, gradients.w2, gradients.b2);
-        self.first_weights(pictures, w2, saved, dfeatures, workspace);
+        self.first_weights(pictures, &packed.w2, saved, dfeatures, workspace);
         self.collect(workspace, images, gradients.w1, gradients.b1);
         Ok(())
     }
@@ -140,16 +136,9 @@ impl Encoder {
         dfeatures: &[f32],
         workspace: &mut Workspace,
     ) {
-        let depth = self.shape.second.depth();
-        workspace.w2.resize(w2.len(), 0.0);
-        let rows = workspace.w2.chunks_exact_mut(depth);
-        for (out, from) in rows.zip(w2.chunks_exact(depth)) {
-            transpose(from, self.shape.config.second.kernel.pow(2), out);
-        }
         let images = saved.images();
         let count = images.min(CHUNKS);
         workspace.chunks.resize_with(count, Chunk::default);
-        let w2 = &workspace.w2;
         let [w1, b1, ..] = self.weight_lens();
         parallel::chunks(&mut workspace.chunks, 1, |i, chunk| {
             let chunk = &mut chunk[0];
@@ -214,7 +203,7 @@ impl Encoder {
 }
 
 /// Turns rows of `columns` floats into columns.
-fn transpose(from: &[f32], columns: usize, to: &mut [f32]) {
+pub(super) fn transpose(from: &[f32], columns: usize, to: &mut [f32]) {
     let rows = from.len() / columns;
     for (column, to) in to.chunks_exact_mut(rows).enumerate() {
         for (to, from) in to.iter_mut().zip(from[column..].iter().step_by(columns)) {

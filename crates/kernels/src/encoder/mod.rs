@@ -34,19 +34,18 @@
 //! ```
 
 mod backward;
-mod distinct;
 mod forward;
 mod shape;
 #[cfg(test)]
 mod tests;
 
 pub use backward::{Gradients, Workspace};
-pub use distinct::{DistinctScratch, Windows};
 pub use forward::{Activations, Scratch};
 pub use shape::{Config, Convolution};
 
 use crate::error::{Error, Result, length};
-use crate::panels::Panels;
+use crate::panels::{self, Panels};
+use crate::realise::{Gather, Realisation};
 use crate::simd::Level;
 use shape::Shape;
 
@@ -69,7 +68,17 @@ pub struct Weights<'a> {
 pub struct Packed {
     first: Panels,
     second: Panels,
+    /// The second filter, row-major with taps in the hidden picture's order: what the backward pass reads.
+    w2: Vec<f32>,
     config: Option<(Config, Level)>,
+}
+
+/// Where the packed floats come from: the coefficients of the two layers, without matrices in between.
+#[derive(Debug, Clone)]
+pub struct Realiser {
+    first: [Gather; 2],
+    second: [Gather; 2],
+    w2: Gather,
 }
 
 /// A plan: checked sizes, windows and the instruction set. Cheap to keep, free of weights.
@@ -157,6 +166,57 @@ impl Encoder {
         let depth = self.shape.second.depth();
         let tap = |d| self.shape.second_tap(d);
         packed.second.pack(self.level, (depth, b2), weights.w2, depth, tap, weights.b2);
+        packed.w2.resize(w2, 0.0);
+        let rows = packed.w2.chunks_exact_mut(depth).zip(weights.w2.chunks_exact(depth));
+        for (out, from) in rows {
+            backward::transpose(from, self.shape.config.second.kernel.pow(2), out);
+        }
+        packed.config = Some((self.shape.config, self.level));
+        Ok(())
+    }
+
+    /// Finds where each packed float comes from; each layer's weight and bias are made from one list of coefficients.
+    ///
+    /// # Errors
+    /// They have other sizes, or a weight and its bias are made from different lists.
+    pub fn realiser(&self, first: [&Realisation; 2], second: [&Realisation; 2]) -> Result<Realiser> {
+        let [w1, b1, w2, b2] = self.weight_lens();
+        for (name, found, expected) in [
+            ("w1", first[0].entries(), w1),
+            ("b1", first[1].entries(), b1),
+            ("w2", second[0].entries(), w2),
+            ("b2", second[1].entries(), b2),
+            ("the first layer's coefficients", first[1].coefficients(), first[0].coefficients()),
+            ("the second layer's coefficients", second[1].coefficients(), second[0].coefficients()),
+        ] {
+            length(name, found, expected)?;
+        }
+        let depths = [self.shape.first.depth(), self.shape.second.depth()];
+        let order = |depth, columns| panels::order(self.level, (depth, columns));
+        let tap = |d| self.shape.second_tap(d);
+        let from_first = order(depths[0], b1).map(|at| at.map(|(d, c)| c * depths[0] + d));
+        let from_second = order(depths[1], b2).map(|at| at.map(|(d, c)| c * depths[1] + tap(d)));
+        Ok(Realiser {
+            first: [first[0].in_order(from_first), first[1].in_order(panels::bias_order(self.level, b1))],
+            second: [second[0].in_order(from_second), second[1].in_order(panels::bias_order(self.level, b2))],
+            w2: second[0].in_order((0..w2).map(|e| Some(e / depths[1] * depths[1] + tap(e % depths[1])))),
+        })
+    }
+
+    /// Puts weights made from the coefficients of the two layers in the orders that the passes read them.
+    ///
+    /// # Errors
+    /// `coefficients` have the wrong lengths, or the realiser belongs to another plan.
+    pub fn realise(&self, realiser: &Realiser, coefficients: [&[f32]; 2], packed: &mut Packed) -> Result<()> {
+        let [_, b1, w2, b2] = self.weight_lens();
+        packed.first.resize(self.level, (self.shape.first.depth(), b1));
+        packed.second.resize(self.level, (self.shape.second.depth(), b2));
+        packed.w2.resize(w2, 0.0);
+        realiser.first[0].run(coefficients[0], packed.first.weights_mut())?;
+        realiser.first[1].run(coefficients[0], packed.first.bias_mut())?;
+        realiser.second[0].run(coefficients[1], packed.second.weights_mut())?;
+        realiser.second[1].run(coefficients[1], packed.second.bias_mut())?;
+        realiser.w2.run(coefficients[1], &mut packed.w2)?;
         packed.config = Some((self.shape.config, self.level));
         Ok(())
     }

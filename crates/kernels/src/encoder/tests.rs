@@ -49,7 +49,7 @@ fn run(case: &Case, level: Level) -> Found {
     let [dw1, db1, dw2, db2] = &mut gradients;
     let into = Gradients { w1: dw1, b1: db1, w2: dw2, b2: db2 };
     let mut workspace = Workspace::default();
-    encoder.backward(&case.pictures, w2, &saved, &case.dfeatures, &mut workspace, into).unwrap();
+    encoder.backward(&packed, &case.pictures, &saved, &case.dfeatures, &mut workspace, into).unwrap();
     Found { features, gradients, saved }
 }
 
@@ -298,7 +298,7 @@ fn buffers_can_be_reused_for_batches_of_other_sizes() {
         let mut gradients = encoder.weight_lens().map(|len| vec![f32::NAN; len]);
         let [dw1, db1, dw2, db2] = &mut gradients;
         let into = Gradients { w1: dw1, b1: db1, w2: dw2, b2: db2 };
-        encoder.backward(&case.pictures, w2, &saved, &case.dfeatures, &mut workspace, into).unwrap();
+        encoder.backward(&packed, &case.pictures, &saved, &case.dfeatures, &mut workspace, into).unwrap();
         let fresh = run(&case, Level::best());
         assert_eq!((features, gradients), (fresh.features, fresh.gradients));
     }
@@ -358,87 +358,42 @@ fn wrong_sizes_are_errors() {
     let into = Gradients { w1: dw1, b1: db1, w2: dw2, b2: db2 };
     let mut workspace = Workspace::default();
     let empty = Activations::default();
-    let foreign = encoder.backward(&case.pictures, w2, &empty, &case.dfeatures, &mut workspace, into);
+    let foreign = encoder.backward(&packed, &case.pictures, &empty, &case.dfeatures, &mut workspace, into);
     assert_eq!(foreign, Err(Error::Foreign { name: "saved" }));
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
-    #[test]
-    fn distinct_windows_give_the_same_bits(config in small(), images in 0usize..8, seed: u64) {
-        // Pictures of zeros and a few ones repeat themselves.
-        let mut case = case(seed, images, config, false);
-        for x in &mut case.pictures {
-            *x = if *x > 0.9 { 1.0 } else { 0.0 };
-        }
-        for level in Level::available() {
-            let plain = run(&case, level);
-            let encoder = Encoder::with_level(config, level).unwrap();
-            let keys = window_keys(&encoder, &case.pictures);
-            let mut windows = Windows::default();
-            windows.fill(&keys);
-            prop_assert!(windows.distinct() <= windows.len());
-            prop_assert!(encoder.windows_agree(&case.pictures, &windows).unwrap());
-            let [w1, b1, w2, b2] = &case.weights;
-            let (mut packed, mut saved) = (Packed::default(), Activations::default());
-            encoder.pack(Weights { w1, b1, w2, b2 }, &mut packed).unwrap();
-            let mut features = vec![f32::NAN; plain.features.len()];
-            let mut scratch = DistinctScratch::default();
-            encoder
-                .forward_distinct(&packed, &case.pictures, &windows, &mut scratch, &mut saved, &mut features)
-                .unwrap();
-            prop_assert_eq!(&features, &plain.features);
-            prop_assert_eq!(&saved.at, &plain.saved.at);
-            prop_assert_eq!(&saved.hidden, &plain.saved.hidden);
-        }
-    }
-}
-
-/// A number per distinct window, by comparing whole windows.
-fn window_keys(encoder: &Encoder, pictures: &[f32]) -> Vec<u64> {
-    let config = encoder.config();
-    let side = (config.second.kernel - 1) * config.first.stride + config.first.kernel;
-    let step = config.first.stride * config.second.stride;
-    let (rows, columns) = encoder.pooled_size();
-    let mut known: Vec<Vec<u32>> = Vec::new();
-    let mut keys = Vec::new();
-    for picture in pictures.chunks(encoder.picture_len()) {
-        for (y, x) in (0..rows * columns).map(|p| (p / columns * step, p % columns * step)) {
-            let mut window = Vec::new();
-            for (c, dy) in (0..config.channels * side).map(|i| (i / side, i % side)) {
-                let start = (c * config.height + y + dy) * config.width + x;
-                window.extend(picture[start..][..side].iter().map(|x| x.to_bits()));
-            }
-            let place = known.iter().position(|other| *other == window).unwrap_or_else(|| {
-                known.push(window);
-                known.len() - 1
-            });
-            keys.push(place as u64);
-        }
-    }
-    keys
-}
-
 #[test]
-fn distinct_windows_do_not_hide_what_is_not_a_number_and_check_sizes() {
-    let config = paper(1, 21, 8, 8);
-    let mut case = case(26, 2, config, false);
-    case.pictures[200] = f32::NAN;
-    let encoder = Encoder::new(config).unwrap();
-    let [w1, b1, w2, b2] = &case.weights;
-    let (mut packed, mut saved) = (Packed::default(), Activations::default());
-    encoder.pack(Weights { w1, b1, w2, b2 }, &mut packed).unwrap();
-    let (mut windows, mut scratch) = (Windows::default(), DistinctScratch::default());
-    let mut features = vec![0.0; 16];
-    windows.fill(&[0; 31]);
-    let mut forward = |windows: &Windows, features: &mut [f32]| {
-        encoder.forward_distinct(&packed, &case.pictures, windows, &mut scratch, &mut saved, features)
-    };
-    assert!(forward(&windows, &mut features).is_err());
-    windows.fill(&(0..32).collect::<Vec<u64>>());
-    forward(&windows, &mut features).unwrap();
-    assert!(features[..8].iter().all(|x| x.is_nan()));
-    assert!(features[8..].iter().all(|x| x.is_finite()));
-    windows.fill(&[7; 32]);
-    assert!(!encoder.windows_agree(&case.pictures, &windows).unwrap());
+fn weights_from_coefficients_are_those_that_are_packed() {
+    let config = paper(2, 21, 5, 11);
+    for level in Level::available() {
+        let encoder = Encoder::with_level(config, level).unwrap();
+        let mut noise = Noise::new(27);
+        let coefficients = [noise.floats(40), noise.floats(90)];
+        let lens = encoder.weight_lens();
+        let parts: Vec<Realisation> = lens
+            .iter()
+            .enumerate()
+            .map(|(i, &len)| {
+                let free = coefficients[i / 2].len();
+                let index = (0..len).map(|_| noise.below(free) as u32).collect();
+                Realisation::new(free, (0..=len as u32).collect(), index, noise.whole(len, 1)).unwrap()
+            })
+            .collect();
+        let mut dense = lens.map(|len| vec![0.0; len]);
+        for (i, dense) in dense.iter_mut().enumerate() {
+            parts[i].realise(&coefficients[i / 2], dense).unwrap();
+        }
+        let (mut straight, mut packed) = (Packed::default(), Packed::default());
+        let realiser = encoder.realiser([&parts[0], &parts[1]], [&parts[2], &parts[3]]).unwrap();
+        encoder.realise(&realiser, [&coefficients[0], &coefficients[1]], &mut straight).unwrap();
+        let [w1, b1, w2, b2] = &dense;
+        encoder.pack(Weights { w1, b1, w2, b2 }, &mut packed).unwrap();
+        for (a, b) in [(&straight.first, &packed.first), (&straight.second, &packed.second)] {
+            for (a, b) in a.iter().zip(b.iter()) {
+                assert_eq!((a.weights, a.bias), (b.weights, b.bias));
+            }
+        }
+        assert_eq!(straight.w2, packed.w2);
+        assert!(encoder.realiser([&parts[1], &parts[1]], [&parts[2], &parts[3]]).is_err());
+    }
 }

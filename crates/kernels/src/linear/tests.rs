@@ -30,12 +30,12 @@ fn run(plan: Linear, case: &Case, relu: bool) -> [Vec<f32>; 4] {
     plan.forward(&packed, &case.x, relu, &mut out).unwrap();
     let mut dz = case.dout.clone();
     if relu {
-        relu_backward(&out, &case.dout, &mut dz).unwrap();
+        relu_backward(&out, &mut dz).unwrap();
     }
     let mut dx = vec![f32::NAN; case.x.len()];
     let (mut dw, mut db) = (vec![f32::NAN; case.w.len()], vec![f32::NAN; case.b.len()]);
     let gradients = Gradients { w: &mut dw, b: &mut db };
-    plan.backward(&case.x, &case.w, &dz, &mut Workspace::default(), Some(&mut dx), gradients).unwrap();
+    plan.backward(&packed, &case.x, &dz, &mut Workspace::default(), Some(&mut dx), gradients).unwrap();
     [out, dx, dw, db]
 }
 
@@ -125,5 +125,34 @@ fn wrong_sizes_are_errors() {
     assert!(plan.forward(&packed, &[0.0; 4], false, &mut out).is_err());
     let other = Linear::new(3, 3).unwrap();
     assert!(other.forward(&packed, &[0.0; 3], false, &mut out).is_err());
-    assert!(relu_backward(&[0.0], &[0.0; 2], &mut [0.0]).is_err());
+    assert!(relu_backward(&[0.0], &mut [0.0; 2]).is_err());
+}
+
+#[test]
+fn weights_from_coefficients_are_those_that_are_packed() {
+    // Entry e of a 31 x 22 matrix is plus or minus coefficient 7 e mod 50; three biases share a coefficient.
+    let (inputs, outputs, free) = (31, 22, 60);
+    let entries = inputs * outputs;
+    let index: Vec<u32> = (0..entries as u32).map(|e| 7 * e % 50).collect();
+    let scale: Vec<f32> = (0..entries).map(|e| if e % 3 == 0 { -1.0 } else { 1.0 }).collect();
+    let weight = Realisation::new(free, (0..=entries as u32).collect(), index, scale).unwrap();
+    let bias: Vec<u32> = (0..outputs as u32).map(|o| 50 + o / 3).collect();
+    let bias = Realisation::new(free, (0..=outputs as u32).collect(), bias, vec![1.0; outputs]).unwrap();
+    let coefficients = Noise::new(8).floats(free);
+    let (mut w, mut b) = (vec![0.0; entries], vec![0.0; outputs]);
+    weight.realise(&coefficients, &mut w).unwrap();
+    bias.realise(&coefficients, &mut b).unwrap();
+    for level in Level::available() {
+        let plan = Linear::with_level(inputs, outputs, level).unwrap();
+        let (mut straight, mut packed) = (Packed::default(), Packed::default());
+        let realiser = plan.realiser(&weight, &bias).unwrap();
+        plan.realise(&realiser, &coefficients, &mut straight).unwrap();
+        plan.pack(&w, &b, &mut packed).unwrap();
+        for (a, b) in [(&straight.forward, &packed.forward), (&straight.backward, &packed.backward)] {
+            for (a, b) in a.iter().zip(b.iter()) {
+                assert_eq!((a.weights, a.bias), (b.weights, b.bias));
+            }
+        }
+        assert!(plan.realise(&realiser, &coefficients[1..], &mut straight).is_err());
+    }
 }

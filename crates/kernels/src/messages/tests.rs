@@ -51,14 +51,16 @@ fn run(case: &Case, level: Level) -> [Vec<f32>; 4] {
     let (f, e, o) = case.size;
     let round = Round::with_level(f, e, o, level).unwrap();
     let (mut packed, mut saved) = (Packed::default(), Activations::default());
-    round.pack(&case.w, &case.b, &mut packed).unwrap();
+    round.linear().pack(&case.w, &case.b, &mut packed).unwrap();
     let mut out = vec![f32::NAN; case.dout.len()];
     round.forward(&case.graph, &case.edges, &case.features, &packed, &mut saved, &mut out).unwrap();
+    let mut dz = case.dout.clone();
+    linear::relu_backward(&out, &mut dz).unwrap();
     let mut df = vec![f32::NAN; case.features.len()];
     let (mut dw, mut db) = (vec![f32::NAN; case.w.len()], vec![f32::NAN; o]);
     let gradients = Gradients { features: &mut df, w: &mut dw, b: &mut db };
     let mut workspace = Workspace::default();
-    round.backward(&case.graph, &saved, &case.w, &case.dout, &mut workspace, gradients).unwrap();
+    round.backward(&case.graph, &packed, &saved, &dz, &mut workspace, gradients).unwrap();
     [out, df, dw, db]
 }
 
@@ -188,7 +190,7 @@ fn an_agent_alone_computes_its_row_of_the_batch() {
     let (f, e, o) = case.size;
     let round = Round::new(f, e, o).unwrap();
     let mut packed = Packed::default();
-    round.pack(&case.w, &case.b, &mut packed).unwrap();
+    round.linear().pack(&case.w, &case.b, &mut packed).unwrap();
     let (mut input, mut out) = (Vec::new(), vec![0.0; o]);
     let mut edge = 0;
     for (i, list) in case.lists.iter().enumerate() {
@@ -218,20 +220,23 @@ fn strangers_do_not_matter() {
 }
 
 #[test]
-fn aggregation_alone_and_its_adjoint() {
+fn a_graph_that_grows_is_the_graph_at_once() {
     let case = case(16, 20, (6, 0, 3), true);
-    let (mut m, mut df) = (vec![9.0; 120], vec![9.0; 120]);
-    aggregate(&case.graph, 6, &case.features, &mut m).unwrap();
-    for (i, list) in case.lists.iter().enumerate() {
-        for k in 0..6 {
-            let sum: f32 = list.iter().map(|&j| case.features[j * 6 + k]).sum();
-            assert_eq!(m[i * 6 + k], sum / (1.0 + list.len() as f32));
-        }
+    let mut graph = Graph::new(vec![0, 1], vec![0]).unwrap();
+    graph.clear();
+    for list in &case.lists {
+        list.iter().for_each(|&j| graph.hear(j as u32));
+        graph.end_agent();
     }
-    let dm = Noise::new(17).whole(120, 8);
-    aggregate_adjoint(&case.graph, 6, &dm, &mut df).unwrap();
-    let dot = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f32>();
-    assert_eq!(dot(&m, &dm), dot(&case.features, &df));
+    assert_eq!(graph, case.graph);
+    // Somebody who is not there is found when the graph is used.
+    graph.hear(20 + 1);
+    graph.end_agent();
+    let (round, mut packed) = (Round::new(6, 0, 3).unwrap(), Packed::default());
+    round.linear().pack(&[0.0; 36], &[0.0; 3], &mut packed).unwrap();
+    let mut out = vec![0.0; 21 * 3];
+    let found = round.forward(&graph, &[], &[0.0; 126], &packed, &mut Activations::default(), &mut out);
+    assert!(matches!(found, Err(Error::Index { name: "neighbours", .. })), "{found:?}");
 }
 
 #[test]
@@ -245,7 +250,7 @@ fn wrong_graphs_and_sizes_are_errors() {
     let graph = Graph::new(vec![0, 1, 2], vec![1, 0]).unwrap();
     let round = Round::new(3, 2, 4).unwrap();
     let (mut packed, mut saved) = (Packed::default(), Activations::default());
-    round.pack(&[0.0; 32], &[0.0; 4], &mut packed).unwrap();
+    round.linear().pack(&[0.0; 32], &[0.0; 4], &mut packed).unwrap();
     let mut out = [0.0; 8];
     let mut forward = |edges: &[f32], features: &[f32]| {
         round.forward(&graph, edges, features, &packed, &mut saved, &mut out)
@@ -257,6 +262,6 @@ fn wrong_graphs_and_sizes_are_errors() {
     let gradients = Gradients { features: &mut df, w: &mut dw, b: &mut db };
     let other = Activations::default();
     let mut workspace = Workspace::default();
-    let result = round.backward(&graph, &other, &[0.0; 32], &[0.0; 8], &mut workspace, gradients);
+    let result = round.backward(&graph, &packed, &other, &[0.0; 8], &mut workspace, gradients);
     assert_eq!(result, Err(Error::Foreign { name: "saved" }));
 }

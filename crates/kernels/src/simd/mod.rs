@@ -10,8 +10,12 @@ mod avx2;
 mod avx512;
 mod portable;
 
+use crate::error::{Error, Result};
 use portable::Portable;
 use std::sync::OnceLock;
+
+/// Holds kernels to an instruction set.
+const VARIABLE: &str = "EQUIMARL_SIMD";
 
 /// Vectors of `LANES` floats and the operations the kernels need.
 ///
@@ -75,10 +79,43 @@ enum Kind {
 pub struct Level(Kind);
 
 impl Level {
-    /// The fastest level of this CPU (looked up once).
+    /// The level that kernels use (looked up once): the fastest of this CPU, unless the variable `EQUIMARL_SIMD` asks for
+    /// another one that it has.
     pub fn best() -> Self {
         static BEST: OnceLock<Level> = OnceLock::new();
-        *BEST.get_or_init(|| *Self::available().last().unwrap_or(&Self::portable()))
+        *BEST.get_or_init(|| {
+            let fastest = *Self::available().last().unwrap_or(&Self::portable());
+            Self::asked_for().ok().flatten().unwrap_or(fastest)
+        })
+    }
+
+    /// The level that the variable `EQUIMARL_SIMD` asks for: `portable`, `avx2` or `avx512`. For comparisons between
+    /// machines, and for tests.
+    ///
+    /// # Errors
+    /// There is no such level, or this CPU does not have it; [`Level::best`] then takes the fastest.
+    pub fn asked_for() -> Result<Option<Self>> {
+        match std::env::var(VARIABLE) {
+            Err(_) => Ok(None),
+            Ok(name) => match Self::available().into_iter().find(|level| level.name() == name) {
+                Some(level) => Ok(Some(level)),
+                None => Err(Error::Level {
+                    asked: name,
+                    available: Self::available().iter().map(|l| l.name()).collect::<Vec<_>>().join(", "),
+                }),
+            },
+        }
+    }
+
+    /// The name that `EQUIMARL_SIMD` takes.
+    pub fn name(self) -> &'static str {
+        match self.0 {
+            Kind::Portable => "portable",
+            #[cfg(target_arch = "x86_64")]
+            Kind::Avx2 => "avx2",
+            #[cfg(target_arch = "x86_64")]
+            Kind::Avx512 => "avx512",
+        }
     }
 
     /// Plain Rust, on every CPU.

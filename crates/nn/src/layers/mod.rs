@@ -1,15 +1,33 @@
-//! Layers as Burn modules: each file opens with its equation.
+//! Layers: each file opens with its equation, and has its plan, forward and backward pass.
+//!
+//! A layer is sizes, representations and tables, free of weights. Its parameters are a slice of the network's one vector:
+//! the coefficients of its weight, then those of its bias. `realise` puts them in the orders that the kernels read,
+//! `backward` adds to a slice of gradients of the same layout.
 
-mod convolution;
+mod dictionary;
 mod encoder;
 mod linear;
-mod pool;
 mod round;
-mod weights;
+mod space;
 
-pub use convolution::{EquivariantConvolution, EquivariantConvolutionConfig};
-pub use encoder::{Encoder, EncoderConfig};
-pub use linear::{EquivariantLinear, EquivariantLinearConfig};
-pub use pool::{max_over_group, max_over_space};
-pub use round::{MessageRound, MessageRoundConfig};
-pub use weights::{Initial, Space, Weights};
+pub use dictionary::{Dictionary, DictionaryWeights, DictionaryWork};
+pub use encoder::{Encoder, EncoderConfig, EncoderWork};
+pub use linear::{Linear, LinearWork};
+pub use round::{MessageRound, RoundWork};
+pub use space::{Initial, Space};
+
+use crate::error::{Error, Result};
+use equimarl_group::Rep;
+
+/// A pointwise function commutes with permutations of coordinates, and with nothing else that we have.
+pub(crate) fn check_relu(rep: &Rep) -> Result<()> {
+    match rep.terms().iter().find(|t| !t.atom.is_permutation()) {
+        None => Ok(()),
+        Some(term) => Err(Error::BadNetwork(format!(
+            "a ReLU on `{}` of {} breaks equivariance, because its elements do not permute coordinates; put it on \
+             regular, quotient or trivial representations",
+            term.atom.name(),
+            rep.group()
+        ))),
+    }
+}

@@ -60,6 +60,6 @@ impl Network {
     /// # Errors
     /// As [`DenseModel::save`].
     pub fn save_dense(&self, path: impl AsRef<Path>, extra: &Value) -> Result<()> {
-        self.dense().save(path, extra)
+        self.dense()?.save(path, extra)
     }
 }

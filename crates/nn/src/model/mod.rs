@@ -12,9 +12,9 @@ mod tests;
 pub use container::{Entries, Entry, MAX_FILE, MAX_HEADER, pack, unpack};
 pub use file::{read_file, write_file};
 
+use crate::config::NetworkConfig;
 use crate::error::{Error, Result};
-use crate::network::{Network, NetworkConfig};
-use burn::tensor::Device;
+use crate::network::Network;
 use container::{bad, one_line};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -222,14 +222,13 @@ impl Network {
     /// The bytes of this network's model file. Equal networks with equal `extra` give equal bytes.
     ///
     /// ```
-    /// use burn::tensor::Device;
     /// use equimarl_nn::{Kind, Network, NetworkConfig, Setting};
     /// use serde_json::json;
     /// let group = "C4".parse()?;
     /// let config = NetworkConfig::paper(Setting::wildlife(3, 7, &group)?, Kind::Equivariant, &group);
-    /// let network = Network::init(&config, &mut || 0.1, &Device::flex())?;
+    /// let network = Network::init(&config, &mut || 0.1)?;
     /// let bytes = network.to_bytes(&json!({ "seed": 7 }))?;
-    /// let (same, metadata) = Network::from_bytes(&bytes, &Device::flex())?;
+    /// let (same, metadata) = Network::from_bytes(&bytes)?;
     /// assert_eq!(same.parameters(), network.parameters());
     /// assert_eq!(metadata.extra["seed"], 7);
     /// # Ok::<(), equimarl_nn::Error>(())
@@ -246,10 +245,10 @@ impl Network {
     ///
     /// # Errors
     /// [`Error::BadModel`] with the reason, whatever the bytes are.
-    pub fn from_bytes(bytes: &[u8], device: &Device) -> Result<(Network, Metadata)> {
+    pub fn from_bytes(bytes: &[u8]) -> Result<(Network, Metadata)> {
         let (metadata, mut tensors) = from_bytes(bytes, Some(Content::Coefficients))?;
-        let built = Network::init(&metadata.network, &mut || 0.0, device).and_then(|mut network| {
-            let names: Vec<String> = network.parameters().into_iter().map(|(name, _)| name).collect();
+        let built = Network::init(&metadata.network, &mut || 0.0).and_then(|mut network| {
+            let names: Vec<String> = network.named().into_iter().map(|(name, _)| name).collect();
             network.set_parameters(names.iter().map(|name| tensors.remove(name).unwrap_or_default()))?;
             Ok(network)
         });
@@ -280,8 +279,8 @@ impl Network {
     ///
     /// # Errors
     /// As [`Network::from_bytes`], or if the file cannot be read.
-    pub fn load(path: impl AsRef<Path>, device: &Device) -> Result<(Network, Metadata)> {
+    pub fn load(path: impl AsRef<Path>) -> Result<(Network, Metadata)> {
         let path = path.as_ref();
-        in_file(path, Network::from_bytes(&read_file(path)?, device))
+        in_file(path, Network::from_bytes(&read_file(path)?))
     }
 }

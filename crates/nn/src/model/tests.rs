@@ -1,8 +1,7 @@
 //! What is written is read back, and what was not written is refused with a reason.
 
 use super::*;
-use crate::network::{DenseModel, Kind, Setting, Widths};
-use crate::{BatchBuilder, Sharing};
+use crate::{BatchBuilder, Cache, DenseModel, Kind, Output, Setting, Sharing, Widths};
 use serde_json::json;
 
 /// Numbers that look random and are always the same.
@@ -22,7 +21,7 @@ fn networks() -> Vec<Network> {
             let worlds = [Setting::wildlife(3, 7, &group).unwrap(), Setting::traffic(2, 2, &group).unwrap()];
             for setting in worlds {
                 let config = NetworkConfig::paper(setting, kind, &group);
-                all.push(Network::init(&config, &mut numbers(1), &Device::flex()).unwrap());
+                all.push(Network::init(&config, &mut numbers(1)).unwrap());
             }
         }
     }
@@ -34,11 +33,11 @@ fn small() -> Network {
     let widths = Widths { convolutions: [4, 4], rounds: vec![4, 4], hidden: vec![] };
     let setting = Setting::wildlife(3, 5, &group).unwrap();
     let config = NetworkConfig { setting, kind: Kind::Equivariant, group: "C4".into(), widths };
-    Network::init(&config, &mut numbers(2), &Device::flex()).unwrap()
+    Network::init(&config, &mut numbers(2)).unwrap()
 }
 
 /// Logits and values of two random states.
-fn outputs(network: &Network) -> [Vec<f32>; 2] {
+fn outputs(network: &Network) -> Output {
     let setting = &network.config().setting;
     let picture = if network.is_central() { setting.central_picture } else { setting.picture };
     let mut builder = BatchBuilder::new(Sharing::None);
@@ -58,13 +57,14 @@ fn outputs(network: &Network) -> [Vec<f32>; 2] {
         pixels.iter_mut().for_each(|p| *p = next() as f32);
     };
     let batch = builder.finish(picture.iter().product(), paint).unwrap();
-    let found = network.forward(&batch);
-    [found.logits, found.values].map(|t| t.into_data().try_to_vec().unwrap())
+    let mut cache = Cache::default();
+    network.clone().forward(&batch, &mut cache).unwrap();
+    cache.output().clone()
 }
 
 fn refused(bytes: &[u8]) -> String {
     let errors = [
-        Network::from_bytes(bytes, &Device::flex()).map(drop),
+        Network::from_bytes(bytes).map(drop),
         DenseModel::from_bytes(bytes).map(drop),
         Metadata::from_bytes(bytes).map(drop),
     ];
@@ -99,18 +99,19 @@ fn with_entries(network: &Network, change: impl Fn(&mut Entries)) -> Vec<u8> {
 fn plans_are_what_is_built() {
     for network in networks() {
         let plan = network.config().plan().unwrap();
-        let layers = network.layers();
-        assert_eq!(plan.layers.len(), layers.len());
-        for (planned, (name, weights)) in plan.layers.iter().zip(&layers) {
-            let space = weights.space();
-            assert_eq!(&planned.name, name);
+        assert_eq!(plan.layers.len(), network.layers().count());
+        for (planned, (name, space)) in plan.layers.iter().zip(network.layers()) {
+            assert_eq!(planned.name, name);
             assert_eq!((&planned.input, &planned.output), (space.input(), space.output()));
             assert_eq!(planned.input.to_string(), space.input().to_string());
             assert_eq!((planned.kernel, planned.ranks()), (space.kernel(), space.ranks()));
         }
-        assert_eq!(plan.parameters(), network.parameter_count());
-        let shapes: Shapes = network.dense().tensors.into_iter().map(|(n, t)| (n, t.shape)).collect();
+        assert_eq!(plan.parameters(), network.values().len());
+        let shapes: Shapes =
+            network.dense().unwrap().tensors.into_iter().map(|(n, t)| (n, t.shape)).collect();
         assert_eq!(plan.realised(), shapes);
+        let named: Shapes = network.named().into_iter().map(|(n, range)| (n, vec![range.len()])).collect();
+        assert_eq!(plan.coefficients(), named);
     }
 }
 
@@ -119,7 +120,7 @@ fn a_loaded_network_is_the_saved_one() {
     for network in networks() {
         let extra = json!({ "seed": 3, "commit": "abc", "note": "näher\n\"heran\"" });
         let bytes = network.to_bytes(&extra).unwrap();
-        let (loaded, metadata) = Network::from_bytes(&bytes, &Device::flex()).unwrap();
+        let (loaded, metadata) = Network::from_bytes(&bytes).unwrap();
         let bits = |n: &Network| -> Vec<(String, Vec<u32>)> {
             let bits = |v: Vec<f32>| v.into_iter().map(f32::to_bits).collect();
             n.parameters().into_iter().map(|(name, values)| (name, bits(values))).collect()
@@ -127,13 +128,13 @@ fn a_loaded_network_is_the_saved_one() {
         assert_eq!(bits(&loaded), bits(&network));
         assert_eq!(loaded.config(), network.config());
         assert_eq!(metadata.extra, extra);
-        assert_eq!(metadata.parameters, network.parameter_count());
+        assert_eq!(metadata.parameters, network.values().len());
         assert_eq!(outputs(&loaded), outputs(&network));
         assert_eq!(loaded.to_bytes(&extra).unwrap(), bytes);
         assert_eq!(Metadata::from_bytes(&bytes).unwrap(), metadata);
         assert_eq!(network.metadata(&extra).unwrap(), metadata);
 
-        let dense = network.dense();
+        let dense = network.dense().unwrap();
         let bytes = dense.to_bytes(&extra).unwrap();
         let (same, metadata) = DenseModel::from_bytes(&bytes).unwrap();
         assert_eq!(same, dense);
@@ -161,19 +162,19 @@ fn files_appear_whole() {
     std::fs::write(&path, "something else").unwrap();
     let network = small();
     network.save(&path, &Value::Null).unwrap();
-    let (loaded, _) = Network::load(&path, &Device::flex()).unwrap();
+    let (loaded, _) = Network::load(&path).unwrap();
     assert_eq!(loaded.parameters(), network.parameters());
     network.save_dense(folder.join("dense.safetensors"), &Value::Null).unwrap();
-    assert_eq!(DenseModel::load(folder.join("dense.safetensors")).unwrap().0, network.dense());
+    assert_eq!(DenseModel::load(folder.join("dense.safetensors")).unwrap().0, network.dense().unwrap());
     // No draft is left behind, also not by a save that fails.
     assert!(network.save(folder.join("missing").join("x"), &Value::Null).is_err());
     assert!(matches!(network.save(&folder, &Value::Null), Err(Error::File { .. })));
     assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 2);
     // A folder, a file that is not there, one that is too large (sparse: it takes no space).
-    assert!(matches!(Network::load(&folder, &Device::flex()), Err(Error::File { .. })));
-    assert!(matches!(Network::load(folder.join("no"), &Device::flex()), Err(Error::File { .. })));
+    assert!(matches!(Network::load(&folder), Err(Error::File { .. })));
+    assert!(matches!(Network::load(folder.join("no")), Err(Error::File { .. })));
     std::fs::File::create(&path).unwrap().set_len(MAX_FILE as u64 + 1).unwrap();
-    let error = Network::load(&path, &Device::flex()).unwrap_err().to_string();
+    let error = Network::load(&path).unwrap_err().to_string();
     assert!(error.contains("model.safetensors: it has 67108865 bytes"), "{error}");
     std::fs::remove_dir_all(&folder).unwrap();
 }
@@ -196,7 +197,7 @@ fn other_files_are_refused_with_their_reason() {
     }
     let foreign = safetensors::serialize([("x", &Entry::numbers(&[1], &[1.0]).unwrap())], None).unwrap();
     assert!(refused(&foreign).contains("no `equimarl` metadata"));
-    let error = Network::from_bytes(&network.dense().to_bytes(&Value::Null).unwrap(), &Device::flex());
+    let error = Network::from_bytes(&network.dense().unwrap().to_bytes(&Value::Null).unwrap());
     assert!(error.unwrap_err().to_string().contains("a dense export"));
     assert!(DenseModel::from_bytes(&bytes).unwrap_err().to_string().contains("export it as dense"));
 }
@@ -312,10 +313,10 @@ fn what_cannot_be_loaded_is_not_saved() {
     values[0][0] = f32::INFINITY;
     network.set_parameters(values).unwrap();
     assert!(network.to_bytes(&Value::Null).unwrap_err().to_string().contains("conv1.weight"));
-    assert!(network.dense().to_bytes(&Value::Null).is_err());
+    assert!(network.dense().unwrap().to_bytes(&Value::Null).is_err());
     let large = json!({ "notes": "x".repeat(MAX_HEADER) });
     assert!(small().to_bytes(&large).unwrap_err().to_string().contains("takes more than 1048576 bytes"));
-    let mut dense = small().dense();
+    let mut dense = small().dense().unwrap();
     dense.tensors.remove("conv1.bias");
     assert!(dense.to_bytes(&Value::Null).is_err());
 }

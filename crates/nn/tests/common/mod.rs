@@ -3,9 +3,8 @@
 
 pub mod reference;
 
-use burn::tensor::{Device, Tensor, TensorData};
 use equimarl_group::{Element, Group, Plane};
-use equimarl_nn::{Batch, BatchBuilder, Network, NetworkConfig, Sharing};
+use equimarl_nn::{Batch, BatchBuilder, Cache, Network, NetworkConfig, Output, Setting, Sharing};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
@@ -50,14 +49,6 @@ impl Random {
     pub fn normals(&mut self, n: usize) -> Vec<f32> {
         (0..n).map(|_| self.normal() as f32).collect()
     }
-}
-
-pub fn tensor<const D: usize>(values: &[f32], shape: [usize; D], device: &Device) -> Tensor<D> {
-    Tensor::from_data(TensorData::new(values.to_vec(), shape), device)
-}
-
-pub fn numbers<const D: usize>(tensor: Tensor<D>) -> Vec<f32> {
-    tensor.into_data().try_to_vec().unwrap()
 }
 
 /// The largest difference, infinite if something is not a number.
@@ -177,6 +168,28 @@ impl State {
     }
 }
 
+/// Few pictures, again and again, turned: nearly empty ones as in the worlds (some look the same from several sides),
+/// full ones, and the empty one.
+pub fn familiar(screen: Screen, central: bool, agents: usize, random: &mut Random) -> Vec<State> {
+    let turns = Plane::new(&group("D4")).unwrap();
+    let mut pool: Vec<Key> = [0.03, 0.03, 0.06, 0.5, 0.5].map(|d| screen.random(d, random)).to_vec();
+    pool.push(vec![0; pool[0].len()]);
+    let pick = |random: &mut Random| {
+        let key = &pool[random.below(pool.len())];
+        screen.turn(&turns, random.below(8), key)
+    };
+    (0..16)
+        .map(|_| {
+            let mut state = match central {
+                true => State::central(screen, agents, 0.0, random),
+                false => State::random(screen, 1 + random.below(5), 0.0, random),
+            };
+            state.keys.iter_mut().for_each(|key| *key = pick(random));
+            state
+        })
+        .collect()
+}
+
 /// Builds a batch; `plane` is the action of the group that the sharing names, if it does.
 pub fn batch(states: &[State], screen: Screen, sharing: &Sharing, plane: &Plane) -> Batch {
     let mut builder = BatchBuilder::new(sharing.clone());
@@ -216,28 +229,53 @@ pub fn lively(network: &mut Network, random: &mut Random) {
 }
 
 /// A network with biases and a policy that matter.
-pub fn network(config: &NetworkConfig, seed: u64, device: &Device) -> Network {
+pub fn network(config: &NetworkConfig, seed: u64) -> Network {
     let mut random = Random::new(seed);
-    let mut network = Network::init(config, &mut || random.normal(), device).unwrap();
+    let mut network = Network::init(config, &mut || random.normal()).unwrap();
     lively(&mut network, &mut random);
     network
 }
 
-/// A loss that depends on every logit and value, each in its own way.
-pub fn loss(network: &Network, batch: &Batch, seed: u64) -> Tensor<1> {
-    let output = network.forward(batch);
-    let mut random = Random::new(seed);
-    let device = output.logits.device();
-    let mut weighted = |t: Tensor<2>| {
-        let [rows, columns] = t.dims();
-        (t * tensor(&random.normals(rows * columns), [rows, columns], &device)).sum()
-    };
-    weighted(output.logits) + weighted(output.values)
+/// Wildlife with three drones on 7 x 7 cells, or a city of 2 x 2 junctions, and the pixels per cell of their pictures.
+pub fn world(name: &str, group: &Group) -> (Setting, usize) {
+    match name {
+        "wildlife" => (Setting::wildlife(3, 7, group).unwrap(), 3),
+        "traffic" => (Setting::traffic(2, 2, group).unwrap(), 5),
+        other => panic!("no world is called {other}"),
+    }
 }
 
-/// Logits, values, and the gradients of all coefficients of [`loss`].
+/// Logits and values.
+pub fn outputs(network: &Network, batch: &Batch) -> Output {
+    let mut cache = Cache::default();
+    network.clone().forward(batch, &mut cache).unwrap();
+    cache.output().clone()
+}
+
+/// How much each logit and value counts in the loss of [`pass`], which is the sum of all outputs times these.
+pub fn pulls(network: &Network, batch: &Batch, seed: u64) -> Output {
+    let mut random = Random::new(seed);
+    let logits = random.normals(batch.agents() * network.actions());
+    Output { logits, values: random.normals(batch.states()) }
+}
+
+/// A forward and a backward pass: outputs, and the gradients of a loss that depends on every one in its own way.
+pub fn pass(network: &mut Network, batch: &Batch, cache: &mut Cache, seed: u64) -> (Output, Vec<f32>) {
+    network.forward(batch, cache).unwrap();
+    *cache.output_gradient().1 = pulls(network, batch, seed);
+    // What stands there before does not matter.
+    let mut gradients = vec![f32::NAN; network.values().len()];
+    network.backward(batch, cache, &mut gradients).unwrap();
+    (cache.output().clone(), gradients)
+}
+
+/// [`pass`] with memory of its own: logits, values, and the gradients of each named parameter.
 pub fn everything(network: &Network, batch: &Batch, seed: u64) -> (Vec<f32>, Vec<f32>, Vec<Vec<f32>>) {
-    let output = network.forward(batch);
-    let gradients = loss(network, batch, seed).backward();
-    (numbers(output.logits), numbers(output.values), network.gradients(&gradients))
+    let (output, gradients) = pass(&mut network.clone(), batch, &mut Cache::default(), seed);
+    (output.logits, output.values, named(network, &gradients))
+}
+
+/// Numbers of all coefficients, parameter by parameter.
+pub fn named(network: &Network, values: &[f32]) -> Vec<Vec<f32>> {
+    network.named().into_iter().map(|(_, range)| values[range].to_vec()).collect()
 }

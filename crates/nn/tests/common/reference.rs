@@ -14,25 +14,23 @@ pub struct Reference {
 
 impl Reference {
     pub fn new(network: &Network) -> Reference {
-        let DenseModel { tensors, .. } = network.dense();
+        let DenseModel { tensors, .. } = network.dense().unwrap();
         let wide = |values: Vec<f32>| values.into_iter().map(f64::from).collect();
         let tensors = tensors.into_iter().map(|(name, t)| (name, (t.shape, wide(t.values)))).collect();
         Reference { tensors, central: network.is_central(), actions: network.actions() }
     }
 
-    /// Adds `amount` times a direction of coefficients, given in the order of [`Network::parameters`].
-    pub fn moved(&self, network: &Network, direction: &[Vec<f32>], amount: f64) -> Reference {
-        let mut moved = self.clone();
-        let mut directions = direction.iter();
-        for (name, weights) in network.layers() {
-            let space = weights.space();
-            let weight = space.realise(directions.next().unwrap());
-            add(moved.tensors.get_mut(&format!("{name}.weight")).unwrap(), &weight, amount);
-            if space.ranks()[1] > 0 {
-                let bias = space.realise_bias(directions.next().unwrap());
-                add(moved.tensors.get_mut(&format!("{name}.bias")).unwrap(), &bias, amount);
+    /// Adds `amount` times a direction of coefficients, given in the order of [`Network::values`].
+    pub fn moved(&self, network: &Network, direction: &[f32], amount: f64) -> Reference {
+        let (mut moved, mut rest) = (self.clone(), direction);
+        for (name, space) in network.layers() {
+            let (part, after) = rest.split_at(space.parameters());
+            for (what, numbers) in ["weight", "bias"].iter().zip(space.realise(part).unwrap()) {
+                add(moved.tensors.get_mut(&format!("{name}.{what}")).unwrap(), &numbers, amount);
             }
+            rest = after;
         }
+        assert!(rest.is_empty());
         moved
     }
 

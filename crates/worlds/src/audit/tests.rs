@@ -25,6 +25,8 @@ enum Flaw {
     Chance,
     /// One pixel too many in every picture.
     Picture,
+    /// One key, two pictures: a drone's own mark vanishes on every other step.
+    TwoPictures,
     /// Keys do not turn.
     Key,
     /// The lower index is not heard.
@@ -89,6 +91,9 @@ impl World for Broken {
         self.world.render(key, picture);
         if self.flaw == Flaw::Picture {
             picture[1] = 1.0;
+        }
+        if self.flaw == Flaw::TwoPictures && self.world.steps() % 2 == 1 {
+            picture.fill(0.0);
         }
     }
     fn neighbours(&self, agent: usize, edges: &mut Vec<Edge>) {
@@ -180,6 +185,14 @@ fn every_flaw_is_caught() {
         let text = &quarter.counterexample.as_ref().unwrap().text;
         assert!(text.contains(words), "{text}");
     }
+}
+
+#[test]
+fn a_key_with_two_pictures_is_caught() {
+    let report = examine(Flaw::TwoPictures);
+    assert!(!report.holds);
+    let text = &report.elements[0].counterexample.as_ref().unwrap().text;
+    assert!(text.contains("two pictures have one observation key"), "{text}");
 }
 
 #[test]

@@ -170,7 +170,7 @@ fn dense(case: &Case) -> Found {
     let [mut g1, mut h1, mut g2, mut h2] = encoder.weight_lens().map(|len| vec![0.0; len]);
     let into = encoder::Gradients { w1: &mut g1, b1: &mut h1, w2: &mut g2, b2: &mut h2 };
     let mut workspace = encoder::Workspace::default();
-    encoder.backward(&case.pictures, &w2, &saved, &case.dfeatures, &mut workspace, into).unwrap();
+    encoder.backward(&packed, &case.pictures, &saved, &case.dfeatures, &mut workspace, into).unwrap();
     let fold = |from: &[f32], index: &mut dyn Iterator<Item = usize>, len: usize| {
         let mut out = vec![0.0f64; len];
         from.iter().zip(index).for_each(|(&x, i)| out[i] += f64::from(x));

@@ -1,7 +1,5 @@
 //! What network: for which world, of which kind, under which group, how wide.
 
-mod plan;
-
 use crate::error::{Error, Result};
 use equimarl_group::{Element, Group, Plane, Rep};
 use serde::{Deserialize, Serialize};
@@ -149,7 +147,7 @@ impl Setting {
 const MAX_GRID: usize = 1023;
 const MAX_TEAM: usize = 1 << 20;
 
-fn check_team(agents: usize) -> Result<()> {
+pub(crate) fn check_team(agents: usize) -> Result<()> {
     if agents == 0 || agents > MAX_TEAM {
         return Err(Error::BadNetwork(format!("a team has 1 to {MAX_TEAM} agents, not {agents}")));
     }
@@ -214,7 +212,7 @@ pub struct NetworkConfig {
 }
 
 /// The largest width that we build.
-const MAX_WIDTH: usize = 4096;
+pub(crate) const MAX_WIDTH: usize = 4096;
 
 impl NetworkConfig {
     /// The paper's network for this world.
@@ -239,7 +237,7 @@ impl NetworkConfig {
     }
 
     /// Group channels for `width` plain channels.
-    pub(super) fn channels(&self, group: &Group, width: usize) -> Result<Rep> {
+    pub(crate) fn channels(&self, group: &Group, width: usize) -> Result<Rep> {
         let count = (width as f64 / (group.order() as f64).sqrt()).floor() as usize;
         if count == 0 || width > MAX_WIDTH {
             return Err(Error::BadNetwork(format!(
@@ -248,9 +246,5 @@ impl NetworkConfig {
             )));
         }
         Ok(Rep::regular(group)?.copies(count)?)
-    }
-
-    pub(super) fn check(&self) -> Result<()> {
-        self.plan().map(drop)
     }
 }

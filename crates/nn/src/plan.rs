@@ -1,13 +1,17 @@
-//! The layers that a config makes, with their exact sizes, before any of them is built.
+//! The layers that a config makes, in order, with their exact sizes. This is the one place that knows them: networks,
+//! model files, exports and policies are all made from this list.
 //!
 //! Building a network solves bases and fills tables; a plan costs a few characters. So a config that came from a file
 //! is planned first, compared with what the file holds, and only then built.
 
-use super::super::{KERNELS, STRIDES, plane_rep};
-use super::{Kind, MAX_WIDTH, NetworkConfig, check_team};
+use crate::config::{Kind, MAX_WIDTH, NetworkConfig, Setting, check_team};
 use crate::error::{Error, Result};
 use equimarl_group::{Group, Plane, Rep, strided_size};
 use std::collections::BTreeMap;
+
+/// Filter sizes and strides of the paper's encoders.
+pub(crate) const KERNELS: [usize; 2] = [7, 5];
+pub(crate) const STRIDES: [usize; 2] = [2, 1];
 
 /// The most realised weights of a network. A checkpoint holds every coefficient with two moments, and so stays below
 /// 64 MB.
@@ -30,10 +34,26 @@ pub(crate) struct Plan {
     pub layers: Vec<Layer>,
 }
 
+/// What a layer is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// One of the two convolutions of the encoder.
+    Convolution,
+    /// A message round.
+    Round,
+    /// A hidden layer of a central network.
+    Hidden,
+    /// Logits: of an agent, or of one or all agents of a central network.
+    Policy,
+    /// The value.
+    Value,
+}
+
 /// What one layer maps to what.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Layer {
     pub name: String,
+    pub role: Role,
     pub input: Rep,
     pub output: Rep,
     /// The filter size, if this is a convolution.
@@ -66,8 +86,12 @@ impl Plan {
 }
 
 impl Layer {
-    fn new(name: impl Into<String>, input: &Rep, output: &Rep, kernel: Option<usize>) -> Layer {
-        Layer { name: name.into(), input: input.clone(), output: output.clone(), kernel }
+    fn new(role: Role, name: impl Into<String>, input: &Rep, output: &Rep) -> Layer {
+        Layer { name: name.into(), role, input: input.clone(), output: output.clone(), kernel: None }
+    }
+
+    fn filter(name: &str, input: &Rep, output: &Rep, kernel: usize) -> Layer {
+        Layer { kernel: Some(kernel), ..Layer::new(Role::Convolution, name, input, output) }
     }
 
     /// The numbers of coefficients of the weight and the bias. The dimension of the equivariant maps is the mean over g
@@ -102,8 +126,8 @@ impl NetworkConfig {
     pub(crate) fn plan(&self) -> Result<Plan> {
         self.check_sizes()?;
         let group = self.group()?;
-        let (setting, central) = (&self.setting, self.kind.is_central());
-        let [channels, height, width] = if central { setting.central_picture } else { setting.picture };
+        let setting = &self.setting;
+        let [channels, height, width] = self.picture();
         for side in [height, width] {
             let between = strided_size(side, KERNELS[0], STRIDES[0])?;
             strided_size(between, KERNELS[1], STRIDES[1])?;
@@ -113,33 +137,38 @@ impl NetworkConfig {
         let hidden = self.channels(&group, first)?;
         let mut features = self.channels(&group, second)?;
         let mut layers = vec![
-            Layer::new("conv1", &picture, &hidden, Some(KERNELS[0])),
-            Layer::new("conv2", &hidden, &features, Some(KERNELS[1])),
+            Layer::filter("conv1", &picture, &hidden, KERNELS[0]),
+            Layer::filter("conv2", &hidden, &features, KERNELS[1]),
         ];
         let edge = plane_rep(&group)?;
         for (i, &width) in self.widths.rounds.iter().enumerate() {
             let output = self.channels(&group, width)?;
             let input = features.clone().plus(&edge)?.plus(&features)?;
-            layers.push(Layer::new(format!("round{}", i + 1), &input, &output, None));
+            layers.push(Layer::new(Role::Round, format!("round{}", i + 1), &input, &output));
             features = output;
         }
         for (i, &width) in self.widths.hidden.iter().enumerate() {
             let output = self.channels(&group, width)?;
-            layers.push(Layer::new(format!("hidden{}", i + 1), &features, &output, None));
+            layers.push(Layer::new(Role::Hidden, format!("hidden{}", i + 1), &features, &output));
             features = output;
         }
         for (i, output) in self.heads(&group)?.iter().enumerate() {
             let name =
                 if setting.heads(self.kind).len() > 1 { format!("policy{}", i + 1) } else { "policy".into() };
-            layers.push(Layer::new(name, &features, output, None));
+            layers.push(Layer::new(Role::Policy, name, &features, output));
         }
-        layers.push(Layer::new("value", &features, &Rep::trivial(&group), None));
+        layers.push(Layer::new(Role::Value, "value", &features, &Rep::trivial(&group)));
         let size = |layer: &Layer| layer.shape().iter().fold(1usize, |n, &x| n.saturating_mul(x));
         let weights = layers.iter().map(size).fold(0usize, usize::saturating_add);
         if weights > MAX_WEIGHTS {
             return bad(format!("it would have {weights} weights, and we build at most {MAX_WEIGHTS}"));
         }
         Ok(Plan { layers })
+    }
+
+    /// Channels, height and width of what the network looks at.
+    pub(crate) fn picture(&self) -> [usize; 3] {
+        if self.kind.is_central() { self.setting.central_picture } else { self.setting.picture }
     }
 
     /// How the group permutes the logits of each head.
@@ -183,7 +212,7 @@ impl NetworkConfig {
             return bad(format!("widths are between 1 and {MAX_WIDTH}, and {width} is not"));
         }
         // Only the picture that the network looks at: a distributed one runs in cities too large to look at as a whole.
-        let picture = if central { setting.central_picture } else { setting.picture };
+        let picture = self.picture();
         if picture.iter().try_fold(1usize, |n, &x| n.checked_mul(x)).is_none_or(|n| n > MAX_PIXELS) {
             return bad(format!("its pictures have more than {MAX_PIXELS} numbers"));
         }
@@ -197,7 +226,7 @@ impl NetworkConfig {
     }
 }
 
-impl super::Setting {
+impl Setting {
     /// The heads that a network of this kind has.
     fn heads(&self, kind: Kind) -> &[String] {
         if kind.is_central() { &self.central_heads } else { std::slice::from_ref(&self.actions) }
@@ -230,4 +259,12 @@ fn action_rep(group: &Group, text: &str) -> Result<Rep> {
 
 fn bad<T>(why: String) -> Result<T> {
     Err(Error::BadNetwork(why))
+}
+
+/// How edge vectors turn: the plane itself.
+pub(crate) fn plane_rep(group: &Group) -> Result<Rep> {
+    Ok(match Rep::rotation(group, 1) {
+        Ok(rep) => rep,
+        Err(_) => Rep::natural(group)?,
+    })
 }

@@ -1,0 +1,282 @@
+//! Matrices from their free coefficients, and back.
+//!
+//! w\[e\] = sum over terms t of entry e of scale\[t\] c\[index\[t\]\]. For representations that permute coordinates an entry has at most
+//! one term (an orbit of entries shares a coefficient), and realising is a gather. The gradient of coefficient c is the sum
+//! of scale\[t\] dw\[e\] over the terms that name it, entries rising.
+//!
+//! Kernels read weights in an order of their own: [`Realisation::in_order`] makes a [`Gather`] that writes that order
+//! straight from the coefficients.
+
+use crate::error::{Error, Result, length};
+
+/// Terms and coefficients are counted in 32 bits.
+const MOST: usize = u32::MAX as usize - 1;
+
+/// How the entries of a matrix follow from coefficients.
+///
+/// ```
+/// use equimarl_kernels::realise::Realisation;
+/// // [[a, -b], [b, 0]]
+/// let matrix = Realisation::new(2, vec![0, 1, 2, 3, 3], vec![0, 1, 1], vec![1.0, -1.0, 1.0])?;
+/// let (mut w, mut d) = ([9.0; 4], [0.0; 2]);
+/// matrix.realise(&[3.0, 5.0], &mut w)?;
+/// assert_eq!(w, [3.0, -5.0, 5.0, 0.0]);
+/// matrix.add_adjoint(&[1.0, 1.0, 10.0, 7.0], &mut d)?;
+/// assert_eq!(d, [1.0, 9.0]);
+/// # Ok::<(), equimarl_kernels::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Realisation {
+    /// The terms of entry e are `starts[e]..starts[e + 1]`.
+    starts: Vec<u32>,
+    index: Vec<u32>,
+    scale: Vec<f32>,
+    /// The other way round: coefficient c is named by the entries `of[first[c]..first[c + 1]]`, times `by`. A sum per
+    /// coefficient is several times faster than adding into memory entry by entry.
+    first: Vec<u32>,
+    of: Vec<u32>,
+    by: Vec<f32>,
+}
+
+impl Realisation {
+    /// Checks the terms of every entry.
+    ///
+    /// # Errors
+    /// `starts` does not rise from 0 to the number of terms, `index` and `scale` differ in length, or an index is not
+    /// below `coefficients`.
+    pub fn new(coefficients: usize, starts: Vec<u32>, index: Vec<u32>, scale: Vec<f32>) -> Result<Self> {
+        length("scale", scale.len(), index.len())?;
+        if index.len() > MOST || coefficients > MOST {
+            return Err(Error::TooLarge { name: "a realisation", limit: MOST });
+        }
+        let rises = starts.first() == Some(&0) && starts.is_sorted();
+        if !rises || starts.last() != Some(&(index.len() as u32)) {
+            return Err(Error::Offsets { at: 0 });
+        }
+        let mut first = vec![0u32; coefficients + 1];
+        for (at, &i) in index.iter().enumerate() {
+            match first.get_mut(i as usize + 1) {
+                Some(count) => *count += 1,
+                None => {
+                    return Err(Error::Index { name: "index", at, index: i as usize, limit: coefficients });
+                }
+            }
+        }
+        for c in 0..coefficients {
+            first[c + 1] += first[c];
+        }
+        let mut next = first.clone();
+        let (mut of, mut by) = (vec![0; index.len()], vec![0.0; index.len()]);
+        for (e, terms) in starts.windows(2).enumerate() {
+            for t in terms[0] as usize..terms[1] as usize {
+                let place = &mut next[index[t] as usize];
+                (of[*place as usize], by[*place as usize]) = (e as u32, scale[t]);
+                *place += 1;
+            }
+        }
+        Ok(Self { starts, index, scale, first, of, by })
+    }
+
+    /// Several matrices one below the other, over one list of `coefficients`: the coefficients of each part begin at its
+    /// offset.
+    ///
+    /// # Errors
+    /// A part reaches beyond the list.
+    pub fn stacked<'a>(
+        coefficients: usize,
+        parts: impl IntoIterator<Item = (usize, &'a Realisation)>,
+    ) -> Result<Self> {
+        let (mut starts, mut index, mut scale) = (vec![0], vec![], vec![]);
+        for (offset, part) in parts {
+            let before = index.len() as u32;
+            starts.extend(part.starts[1..].iter().map(|s| s + before));
+            index.extend(part.index.iter().map(|&i| i + offset as u32));
+            scale.extend_from_slice(&part.scale);
+        }
+        Self::new(coefficients, starts, index, scale)
+    }
+
+    /// Number of coefficients.
+    pub fn coefficients(&self) -> usize {
+        self.first.len() - 1
+    }
+
+    /// Number of entries of the matrix.
+    pub fn entries(&self) -> usize {
+        self.starts.len() - 1
+    }
+
+    /// The terms of an entry: coefficients and factors.
+    pub fn terms(&self, entry: usize) -> impl Iterator<Item = (usize, f32)> {
+        let terms = self.starts[entry] as usize..self.starts[entry + 1] as usize;
+        terms.map(|t| (self.index[t] as usize, self.scale[t]))
+    }
+
+    /// Writes the entries, row-major.
+    ///
+    /// # Errors
+    /// A slice has the wrong length.
+    pub fn realise(&self, coefficients: &[f32], out: &mut [f32]) -> Result<()> {
+        length("coefficients", coefficients.len(), self.coefficients())?;
+        length("out", out.len(), self.entries())?;
+        for (e, out) in out.iter_mut().enumerate() {
+            *out = self.terms(e).map(|(c, scale)| coefficients[c] * scale).sum::<f32>() + 0.0;
+        }
+        Ok(())
+    }
+
+    /// Adds to the gradient of the coefficients, given that of the entries. Coefficients that no entry names are left
+    /// alone.
+    ///
+    /// # Errors
+    /// A slice has the wrong length.
+    pub fn add_adjoint(&self, dentries: &[f32], dcoefficients: &mut [f32]) -> Result<()> {
+        length("dentries", dentries.len(), self.entries())?;
+        length("dcoefficients", dcoefficients.len(), self.coefficients())?;
+        for (out, range) in dcoefficients.iter_mut().zip(self.first.windows(2)) {
+            let range = range[0] as usize..range[1] as usize;
+            let terms = self.of[range.clone()].iter().zip(&self.by[range]);
+            *out = terms.fold(*out, |sum, (&e, scale)| sum + dentries[e as usize] * scale);
+        }
+        Ok(())
+    }
+
+    /// Realising in another order: float k is entry `order[k]`, or zero where there is none.
+    pub fn in_order(&self, order: impl IntoIterator<Item = Option<usize>>) -> Gather {
+        let order: Vec<Option<usize>> = order.into_iter().collect();
+        let count = |e: &Option<usize>| e.map_or(0, |e| self.starts[e + 1] - self.starts[e]);
+        let single = self.coefficients() > 0 && order.iter().all(|e| count(e) <= 1);
+        let mut gather =
+            Gather { coefficients: self.coefficients(), starts: vec![], index: vec![], scale: vec![] };
+        if !single {
+            gather.starts.push(0);
+        }
+        for entry in &order {
+            let terms = entry.map(|e| self.starts[e] as usize..self.starts[e + 1] as usize);
+            let terms = terms.unwrap_or(0..0);
+            if single && terms.is_empty() {
+                // Nothing times some coefficient: the loop has no branch.
+                gather.index.push(0);
+                gather.scale.push(0.0);
+            }
+            gather.index.extend_from_slice(&self.index[terms.clone()]);
+            gather.scale.extend_from_slice(&self.scale[terms]);
+            if !single {
+                gather.starts.push(gather.index.len() as u32);
+            }
+        }
+        gather
+    }
+}
+
+/// Realises the entries of a matrix in a fixed order.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Gather {
+    coefficients: usize,
+    /// The terms of each float; empty if every float has at most one.
+    starts: Vec<u32>,
+    index: Vec<u32>,
+    scale: Vec<f32>,
+}
+
+impl Gather {
+    /// Number of floats it writes.
+    pub fn len(&self) -> usize {
+        if self.starts.is_empty() { self.index.len() } else { self.starts.len() - 1 }
+    }
+
+    /// Whether it writes nothing.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Writes all floats.
+    ///
+    /// # Errors
+    /// A slice has the wrong length.
+    pub fn run(&self, coefficients: &[f32], out: &mut [f32]) -> Result<()> {
+        length("coefficients", coefficients.len(), self.coefficients)?;
+        length("out", out.len(), self.len())?;
+        if self.starts.is_empty() {
+            for ((out, &i), &scale) in out.iter_mut().zip(&self.index).zip(&self.scale) {
+                // SAFETY: indices were below `self.coefficients` when this was made, which is the slice's length.
+                *out = unsafe { coefficients.get_unchecked(i as usize) } * scale;
+            }
+            return Ok(());
+        }
+        for (out, terms) in out.iter_mut().zip(self.starts.windows(2)) {
+            let terms = terms[0] as usize..terms[1] as usize;
+            let terms = self.index[terms.clone()].iter().zip(&self.scale[terms]);
+            *out = terms.map(|(&i, scale)| coefficients[i as usize] * scale).sum::<f32>() + 0.0;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Noise;
+    use proptest::prelude::*;
+
+    fn dot(a: &[f32], b: &[f32]) -> f64 {
+        a.iter().zip(b).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum()
+    }
+
+    proptest! {
+        #[test]
+        fn realises_by_terms_in_any_order_and_adds_as_its_adjoint(
+            coefficients in 1usize..20, entries in 0usize..100, most in 1usize..4, seed: u64,
+        ) {
+            let mut noise = Noise::new(seed);
+            let mut starts = vec![0u32];
+            for e in 0..entries {
+                starts.push(starts[e] + noise.below(most + 1) as u32);
+            }
+            let terms = starts[entries] as usize;
+            let index: Vec<u32> = (0..terms).map(|_| noise.below(coefficients) as u32).collect();
+            let scale = noise.whole(terms, 3);
+            let matrix = Realisation::new(coefficients, starts.clone(), index.clone(), scale.clone()).unwrap();
+            let (c, dw) = (noise.whole(coefficients, 9), noise.whole(entries, 9));
+            let (mut w, mut dc) = (vec![9.0; entries], vec![0.0; coefficients]);
+            matrix.realise(&c, &mut w).unwrap();
+            matrix.add_adjoint(&dw, &mut dc).unwrap();
+            for e in 0..entries {
+                let terms = starts[e] as usize..starts[e + 1] as usize;
+                let expected: f32 = terms.map(|t| c[index[t] as usize] * scale[t]).sum();
+                prop_assert_eq!(w[e], expected);
+            }
+            prop_assert_eq!(dot(&w, &dw), dot(&c, &dc));
+            let order: Vec<Option<usize>> =
+                (0..2 * entries).map(|_| Some(noise.below(entries + 1)).filter(|e| *e < entries)).collect();
+            let gather = matrix.in_order(order.clone());
+            let mut out = vec![9.0; gather.len()];
+            gather.run(&c, &mut out).unwrap();
+            for (out, entry) in out.iter().zip(&order) {
+                prop_assert_eq!(*out, entry.map_or(0.0, |e| w[e]));
+            }
+        }
+    }
+
+    #[test]
+    fn stacked_parts_keep_their_coefficients_apart() {
+        let part = Realisation::new(1, vec![0, 1, 2], vec![0, 0], vec![1.0, 2.0]).unwrap();
+        let both = Realisation::stacked(5, [(1, &part), (4, &part)]).unwrap();
+        let mut w = [0.0; 4];
+        both.realise(&[9.0, 1.0, 9.0, 9.0, 3.0], &mut w).unwrap();
+        assert_eq!(w, [1.0, 2.0, 3.0, 6.0]);
+        assert!(Realisation::stacked(4, [(4, &part)]).is_err());
+    }
+
+    #[test]
+    fn wrong_terms_and_lengths_are_errors() {
+        assert!(Realisation::new(1, vec![0, 1], vec![1], vec![1.0]).is_err());
+        assert!(Realisation::new(1, vec![0, 2], vec![0], vec![1.0]).is_err());
+        assert!(Realisation::new(1, vec![], vec![], vec![]).is_err());
+        assert!(Realisation::new(1, vec![0, 1], vec![0], vec![]).is_err());
+        let matrix = Realisation::new(1, vec![0, 1], vec![0], vec![1.0]).unwrap();
+        assert!(matrix.realise(&[0.0; 2], &mut [0.0]).is_err());
+        assert!(matrix.add_adjoint(&[0.0; 2], &mut [0.0]).is_err());
+        assert!(matrix.in_order([Some(0), None]).run(&[0.0], &mut [0.0]).is_err());
+    }
+}

@@ -1,0 +1,362 @@
+//! One forward and one backward pass through all layers, on buffers that are kept.
+//!
+//! ```text
+//! pictures -> encoder -> rows (each agent its picture's features, turned) -> rounds or hidden layers -> heads
+//! ```
+//!
+//! Weights go from coefficients straight into the order that the kernels read; after the first pass nothing allocates.
+
+use crate::batch::{Batch, Pictures};
+use crate::error::{Error, Result};
+use crate::layers::{DictionaryWeights, DictionaryWork, EncoderWork, LinearWork, RoundWork};
+use crate::network::{Layers, Trunk};
+use equimarl_kernels::encoder;
+use equimarl_kernels::gather::{gather_rows, gather_rows_permuted, scatter_rows, scatter_rows_permuted};
+use equimarl_kernels::linear::Packed;
+use std::time::{Duration, Instant};
+
+/// The weights of all layers in the orders that the kernels read. What is not asked for is not realised.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Weights {
+    pixels: encoder::Packed,
+    pixels_ready: bool,
+    parts: DictionaryWeights,
+    parts_ready: bool,
+    trunk: Vec<Packed>,
+    head: Packed,
+    ready: bool,
+}
+
+impl Weights {
+    /// Coefficients have changed.
+    pub fn outdate(&mut self) {
+        (self.pixels_ready, self.parts_ready, self.ready) = (false, false, false);
+    }
+
+    pub fn has_dictionary(&self) -> bool {
+        self.parts_ready
+    }
+
+    /// Realises what a pass over this batch reads, unless it is there already.
+    pub fn realise(&mut self, layers: &Layers, values: &[f32], batch: &Batch) -> Result<()> {
+        let part = |i: usize| &values[layers.ranges[i].clone()];
+        match &batch.pictures {
+            Pictures::Pixels(_) if !self.pixels_ready => {
+                layers.encoder.realise(part(0), &mut self.pixels)?;
+                self.pixels_ready = true;
+            }
+            Pictures::Book(_) if !self.parts_ready => self.realise_parts(layers, values)?,
+            _ => {}
+        }
+        if !self.ready {
+            self.trunk.resize_with(layers.trunk.len(), Packed::default);
+            for (i, (layer, packed)) in layers.trunk.iter().zip(&mut self.trunk).enumerate() {
+                match layer {
+                    Trunk::Round(round) => round.realise(part(i + 1), packed)?,
+                    Trunk::Hidden(layer) => layer.realise(part(i + 1), packed)?,
+                }
+            }
+            layers.head.realise(part(layers.trunk.len() + 1), &mut self.head)?;
+            self.ready = true;
+        }
+        Ok(())
+    }
+
+    fn realise_parts(&mut self, layers: &Layers, values: &[f32]) -> Result<()> {
+        if let Some(dictionary) = &layers.dictionary {
+            let both = layers.encoder.split(&values[layers.ranges[0].clone()])?;
+            dictionary.realise(both, &mut self.parts)?;
+            self.parts_ready = true;
+        }
+        Ok(())
+    }
+
+    /// Realises everything.
+    pub fn realise_all(&mut self, layers: &Layers, values: &[f32]) -> Result<()> {
+        self.outdate();
+        self.realise_parts(layers, values)?;
+        self.realise(layers, values, &Batch::default())
+    }
+
+    /// Takes realised weights by name.
+    pub fn pack<'a>(&mut self, layers: &Layers, tensor: impl Fn(&str) -> &'a [f32]) -> Result<()> {
+        let weights = encoder::Weights {
+            w1: tensor("conv1.weight"),
+            b1: tensor("conv1.bias"),
+            w2: tensor("conv2.weight"),
+            b2: tensor("conv2.bias"),
+        };
+        layers.encoder.pack(weights, &mut self.pixels)?;
+        let both = |name: &str| (tensor(&format!("{name}.weight")), tensor(&format!("{name}.bias")));
+        self.trunk.resize_with(layers.trunk.len(), Packed::default);
+        for ((layer, name), packed) in layers.trunk.iter().zip(&layers.names).zip(&mut self.trunk) {
+            let (w, b) = both(name);
+            match layer {
+                Trunk::Round(round) => round.pack(w, b, packed)?,
+                Trunk::Hidden(layer) => layer.pack(w, b, packed)?,
+            }
+        }
+        let (mut w, mut b) = (vec![], vec![]);
+        for name in layers.heads() {
+            w.extend_from_slice(both(name).0);
+            b.extend_from_slice(both(name).1);
+        }
+        layers.head.pack(&w, &b, &mut self.head)?;
+        (self.pixels_ready, self.ready) = (true, true);
+        Ok(())
+    }
+
+    pub fn pixels(&self) -> &encoder::Packed {
+        &self.pixels
+    }
+
+    pub fn trunk(&self, layer: usize) -> &Packed {
+        &self.trunk[layer]
+    }
+
+    pub fn head(&self) -> &Packed {
+        &self.head
+    }
+}
+
+/// Logits and values of a batch, or their gradients.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Output {
+    /// One row of action logits per agent.
+    pub logits: Vec<f32>,
+    /// The team's value of each state.
+    pub values: Vec<f32>,
+}
+
+/// How long the parts of all passes took.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PassTimes {
+    /// From pictures to features, and back.
+    pub encoder: Duration,
+    /// Everything after the encoder, and back.
+    pub trunk: Duration,
+}
+
+/// Everything between pictures and outputs of one batch, and working memory. Make it once and reuse it.
+#[derive(Clone, Debug, Default)]
+pub struct Cache {
+    encoded: Vec<f32>,
+    encoder: EncoderWork,
+    dictionary: DictionaryWork,
+    /// Features of all rows: after the encoder, then after each layer of the trunk.
+    features: Vec<Vec<f32>>,
+    rounds: Vec<RoundWork>,
+    /// Rows of all heads side by side.
+    head: Vec<f32>,
+    output: Output,
+    back: Back,
+    times: PassTimes,
+}
+
+/// Gradients of the same things.
+#[derive(Clone, Debug, Default)]
+struct Back {
+    encoded: Vec<f32>,
+    features: Vec<Vec<f32>>,
+    head: Vec<f32>,
+    output: Output,
+    work: LinearWork,
+}
+
+impl Cache {
+    /// What the last forward pass found.
+    pub fn output(&self) -> &Output {
+        &self.output
+    }
+
+    /// What the last forward pass found, and where its gradients are to be written before a backward pass.
+    pub fn output_gradient(&mut self) -> (&Output, &mut Output) {
+        (&self.output, &mut self.back.output)
+    }
+
+    /// How long all passes so far took.
+    pub fn times(&self) -> PassTimes {
+        self.times
+    }
+
+    /// `visit` sees the name, width and rows of the features after every layer that has some.
+    pub(crate) fn forward(
+        &mut self,
+        layers: &Layers,
+        weights: &Weights,
+        batch: &Batch,
+        visit: &mut dyn FnMut(&str, usize, &[f32]),
+    ) -> Result<()> {
+        let start = Instant::now();
+        let encoder = &layers.encoder;
+        let width = encoder.features();
+        let encoded = match (&batch.pictures, &layers.dictionary) {
+            (Pictures::Pixels(pixels), _) => {
+                self.encoded.resize(pixels.len() / encoder.picture_len() * width, 0.0);
+                encoder.forward(weights.pixels(), pixels, &mut self.encoder, &mut self.encoded)?;
+                &self.encoded[..]
+            }
+            (Pictures::Book(book), Some(dictionary)) => {
+                dictionary.forward(&weights.parts, book, &mut self.dictionary)?
+            }
+            (Pictures::Book(_), None) => return Err(Error::BadBatch(NO_DICTIONARY.into())),
+        };
+        check_rows(layers, batch, encoded.len() / width)?;
+        self.times.encoder += start.elapsed();
+        let start = Instant::now();
+        let rows = batch.ids.len();
+        self.features.resize_with(layers.trunk.len() + 1, Vec::new);
+        self.rounds.resize_with(layers.trunk.len(), RoundWork::default);
+        let first = &mut self.features[0];
+        first.resize(rows * width, 0.0);
+        if batch.is_turned() {
+            gather_rows_permuted(encoded, width, &layers.turns, &batch.ids, &batch.elements, first)?;
+        } else {
+            gather_rows(encoded, width, &batch.ids, first)?;
+        }
+        visit("encoder", width, first);
+        for (i, layer) in layers.trunk.iter().enumerate() {
+            let (before, after) = self.features.split_at_mut(i + 1);
+            let (x, out, packed) = (&before[i], &mut after[0], weights.trunk(i));
+            let width = match layer {
+                Trunk::Round(round) => {
+                    out.resize(rows * round.outputs(), 0.0);
+                    round.forward(packed, (&batch.graph, &batch.edges), x, &mut self.rounds[i], out)?;
+                    round.outputs()
+                }
+                Trunk::Hidden(layer) => {
+                    out.resize(rows * layer.outputs(), 0.0);
+                    layer.forward(packed, x, out)?;
+                    layer.outputs()
+                }
+            };
+            visit(&layers.names[i], width, out);
+        }
+        let width = layers.head.outputs();
+        self.head.resize(rows * width, 0.0);
+        layers.head.forward(weights.head(), &self.features[layers.trunk.len()], &mut self.head)?;
+        // A row holds the logits of its agent, or of all agents of a state one after the other, and then the value.
+        let Output { logits, values } = &mut self.output;
+        logits.clear();
+        values.clear();
+        for row in self.head.chunks_exact(width) {
+            logits.extend_from_slice(&row[..width - 1]);
+        }
+        let value = |row: usize| self.head[row * width + width - 1];
+        if layers.config.kind.is_central() {
+            values.extend((0..rows).map(value));
+        } else {
+            let teams = batch.starts.windows(2).map(|team| team[0] as usize..team[1] as usize);
+            values.extend(teams.map(|team| team.clone().map(value).sum::<f32>() / team.len().max(1) as f32));
+        }
+        self.times.trunk += start.elapsed();
+        Ok(())
+    }
+
+    pub(crate) fn backward(
+        &mut self,
+        layers: &Layers,
+        weights: &Weights,
+        batch: &Batch,
+        gradients: &mut [f32],
+    ) -> Result<()> {
+        let start = Instant::now();
+        let Back { encoded, features, head, output, work } = &mut self.back;
+        let pictures = batch.pictures.count(layers.encoder.picture_len());
+        check_rows(layers, batch, pictures)?;
+        let (rows, width) = (batch.ids.len(), layers.head.outputs());
+        if self.features.len() != layers.trunk.len() + 1
+            || self.head.len() != rows * width
+            || (output.logits.len(), output.values.len()) != (rows * (width - 1), batch.states())
+            || layers.ranges.last().is_none_or(|r| r.end != gradients.len())
+        {
+            return Err(Error::BadBatch("the gradients do not belong to the last forward pass".into()));
+        }
+        gradients.fill(0.0);
+        head.resize(self.head.len(), 0.0);
+        for (row, logits) in head.chunks_exact_mut(width).zip(output.logits.chunks_exact(width - 1)) {
+            row[..width - 1].copy_from_slice(logits);
+        }
+        let mut set_value = |row: usize, value: f32| head[row * width + width - 1] = value;
+        if layers.config.kind.is_central() {
+            output.values.iter().enumerate().for_each(|(row, &value)| set_value(row, value));
+        } else {
+            for (team, value) in batch.starts.windows(2).zip(&output.values) {
+                let each = value / (team[1] - team[0]).max(1) as f32;
+                (team[0]..team[1]).for_each(|row| set_value(row as usize, each));
+            }
+        }
+        features.resize_with(self.features.len(), Vec::new);
+        for (back, forward) in features.iter_mut().zip(&self.features) {
+            back.resize(forward.len(), 0.0);
+        }
+        let last = layers.trunk.len();
+        let part = |i: usize| layers.ranges[i].clone();
+        let both = (&self.features[last][..], &self.head[..]);
+        let dx = &mut features[last];
+        layers.head.backward(weights.head(), both, head, work, dx, &mut gradients[part(last + 1)])?;
+        for (i, layer) in layers.trunk.iter().enumerate().rev() {
+            let (before, after) = features.split_at_mut(i + 1);
+            let (dx, dout) = (&mut before[i][..], &mut after[0][..]);
+            let (x, out, packed) = (&self.features[i], &self.features[i + 1], weights.trunk(i));
+            let gradients = &mut gradients[part(i + 1)];
+            match layer {
+                Trunk::Round(round) => {
+                    let saved = &mut self.rounds[i];
+                    round.backward(packed, &batch.graph, (out, dout), saved, dx, gradients)?;
+                }
+                Trunk::Hidden(layer) => layer.backward(packed, (x, out), dout, work, dx, gradients)?,
+            }
+        }
+        let width = layers.encoder.features();
+        encoded.resize(pictures * width, 0.0);
+        if batch.is_turned() {
+            let (ids, elements) = (&batch.ids, &batch.elements);
+            scatter_rows_permuted(&features[0], width, &layers.turns, ids, elements, encoded)?;
+        } else {
+            scatter_rows(&features[0], width, &batch.ids, encoded)?;
+        }
+        self.times.trunk += start.elapsed();
+        let start = Instant::now();
+        let gradients = &mut gradients[part(0)];
+        match (&batch.pictures, &layers.dictionary) {
+            (Pictures::Pixels(pixels), _) => {
+                layers.encoder.backward(weights.pixels(), pixels, encoded, &mut self.encoder, gradients)?;
+            }
+            (Pictures::Book(book), Some(dictionary)) => {
+                let both = layers.encoder.split_mut(gradients)?;
+                dictionary.backward(&weights.parts, book, encoded, &mut self.dictionary, both)?;
+            }
+            (Pictures::Book(_), None) => return Err(Error::BadBatch(NO_DICTIONARY.into())),
+        }
+        self.times.encoder += start.elapsed();
+        Ok(())
+    }
+}
+
+const NO_DICTIONARY: &str = "the batch holds parts of pictures, and this network looks at pixels";
+
+/// That every row of the batch has a picture and a turn that this network knows, and every agent a state.
+fn check_rows(layers: &Layers, batch: &Batch, pictures: usize) -> Result<()> {
+    let config = &layers.config;
+    let rows = if config.kind.is_central() { batch.states() } else { batch.agents() };
+    let agents = if config.kind.is_central() { rows * config.setting.agents } else { rows };
+    let starts = &batch.starts;
+    let whole = starts.is_sorted()
+        && starts.first().is_none_or(|&first| first == 0)
+        && starts.last().map_or(0, |&last| last as usize) == batch.agents();
+    let known = |indices: &[u32], count: usize| indices.iter().all(|&i| (i as usize) < count);
+    if whole
+        && (batch.ids.len(), batch.agents()) == (rows, agents)
+        && batch.elements.len() == rows
+        && known(&batch.ids, pictures)
+        && known(&batch.elements, layers.turns.elements())
+        && batch.group.as_ref().is_none_or(|g| *g == layers.group)
+    {
+        return Ok(());
+    }
+    Err(Error::BadBatch(format!(
+        "the batch was not made for this {} network under {}: use its sharing and its world",
+        config.kind, config.group
+    )))
+}
