@@ -99,7 +99,7 @@ fn case(
     level: Level,
     repetitions: usize,
 ) {
-    let (channels, side) = if name.starts_with("traffic") { (3, 35) } else { (1, 21) };
+    let (channels, side) = if name.starts_with("wildlife") { (1, 21) } else { (3, 35) };
     let config = Config {
         channels,
         height: side,
@@ -188,11 +188,15 @@ fn main() {
     let repetitions = std::env::args().nth(1).and_then(|text| text.parse().ok()).unwrap_or(51);
     let mut noise = Noise(3);
     let (traffic, wildlife) = (crossings(&mut noise, 80), fields(&mut noise, 60));
+    // The worst case: nothing repeats.
+    let random = noise.floats(80 * 3 * 35 * 35, 1.0);
     let only = std::env::args().nth(2);
     let cases = [
         ("traffic C4", &traffic, (4, 8, 16)),
         ("traffic plain", &traffic, (1, 16, 32)),
         ("traffic D4", &traffic, (8, 5, 11)),
+        ("noise C4", &random, (4, 8, 16)),
+        ("noise plain", &random, (1, 16, 32)),
         ("wildlife C4", &wildlife, (4, 8, 16)),
         ("wildlife plain", &wildlife, (1, 16, 32)),
     ];

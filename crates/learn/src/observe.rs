@@ -4,7 +4,7 @@ use crate::error::{Error, Result};
 use equimarl_group::Element;
 use equimarl_kernels::dictionary;
 use equimarl_nn::{Album, Batch, NetworkConfig, Seen, Sharing, TeamAlbum};
-use equimarl_worlds::{Edge, Symmetric};
+use equimarl_worlds::{Edge, End, Purpose, Stream, Symmetric};
 use std::sync::Arc;
 
 /// What a network gets to know of some states, kept for learning: small, and free of the states themselves.
@@ -85,14 +85,21 @@ impl<W: Symmetric> Observer<W> {
         })
     }
 
-    /// Batches get the parts that pictures are made of instead of pixels: for networks with a dictionary.
-    pub fn with_dictionary(mut self, plan: Option<&Arc<dictionary::Plan>>) -> Observer<W> {
-        match (plan, &mut self.central) {
-            (Some(plan), Some((_, album))) => album.use_dictionary(plan),
-            (Some(plan), None) => self.album = self.album.with_dictionary(plan),
-            (None, _) => {}
+    /// Batches get the parts that pictures are made of instead of pixels, for networks with a dictionary: if pictures of this
+    /// world are made of parts that repeat. That is found out by looking at some, the same ones every time.
+    ///
+    /// # Errors
+    /// If the dictionary is of another world's network.
+    pub fn with_dictionary(mut self, plan: Option<&Arc<dictionary::Plan>>) -> Result<Observer<W>> {
+        let Some(plan) = plan else { return Ok(self) };
+        if rows_per_window(&self.world, plan, self.central.is_some())? > MOST_ROWS_PER_WINDOW {
+            return Ok(self);
         }
-        self
+        match &mut self.central {
+            Some((_, album)) => album.use_dictionary(plan),
+            None => self.album = self.album.with_dictionary(plan),
+        }
+        Ok(self)
     }
 
     /// Whether it has seen so much that it should forget.
@@ -174,6 +181,40 @@ impl<W: Symmetric> Observer<W> {
         }
         Ok(())
     }
+}
+
+/// A dictionary multiplies once per row of its tables, the dense encoder once per window and tap, 25 times. Where nothing
+/// repeats a dictionary has as many rows, in memory, and is three to six times slower; it is level at about this many.
+const MOST_ROWS_PER_WINDOW: f64 = 6.0;
+/// So many pictures are looked at to find out: about a minibatch.
+const PROBED: usize = 64;
+
+/// The rows that a dictionary would need for pictures of a short random episode, per window of these pictures.
+fn rows_per_window<W: Symmetric>(world: &W, plan: &dictionary::Plan, central: bool) -> Result<f64> {
+    let mut stream = Stream::new(0, Purpose::Audit, 0);
+    let (mut state, mut actions) = (world.clone(), vec![0; world.agents()]);
+    let (mut atlas, mut book) = (dictionary::Atlas::new(plan), dictionary::Book::new(plan));
+    let (mut picture, mut codes) = (vec![0.0; plan.picture_len()], vec![0; plan.positions()]);
+    state.reset(&mut stream);
+    while book.pictures() < PROBED {
+        let each = if central { 1 } else { world.agents() };
+        for agent in 0..each.min(PROBED - book.pictures()) {
+            match central {
+                true => state.render_team(&mut picture),
+                false => state.render(&state.observation_key(agent), &mut picture),
+            }
+            atlas.look(&picture, &mut codes).map_err(equimarl_nn::Error::from)?;
+            book.add(&atlas, &codes).map_err(equimarl_nn::Error::from)?;
+        }
+        for action in &mut actions {
+            *action = stream.below(world.actions() as u32) as usize;
+        }
+        let chance = state.draw(&mut stream);
+        if state.step(&actions, &chance).end != End::Running {
+            state.reset(&mut stream);
+        }
+    }
+    Ok(book.rows() as f64 / (PROBED * plan.positions()) as f64)
 }
 
 fn check_group<W: Symmetric>(world: &W, sharing: &Sharing) -> Result<()> {

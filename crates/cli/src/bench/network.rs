@@ -90,7 +90,7 @@ fn minibatch_in<W: Symmetric>(
 ) -> Result<Line> {
     let sharing = if encoding == Encoding::Every { Sharing::None } else { network.sharing() };
     let dictionary = network.dictionary().filter(|_| encoding == Encoding::Dictionary);
-    let mut observer = Observer::new(world, network.config(), &sharing)?.with_dictionary(dictionary);
+    let mut observer = Observer::new(world, network.config(), &sharing)?.with_dictionary(dictionary)?;
     let (mut states, mut batch) = (States::default(), Batch::default());
     random_states(world, STATES, 1).iter().try_for_each(|state| observer.see(state, &mut states))?;
     let mut collate = |batch: &mut Batch| {
