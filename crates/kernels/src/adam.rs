@@ -3,7 +3,7 @@
 //! m = beta1 m + (1 - beta1) g, v = beta2 v + (1 - beta2) g^2,
 //! p = p - rate (m / (1 - beta1^t)) / (sqrt(v / (1 - beta2^t)) + epsilon)
 //!
-//! as in PyTorch and Burn. Step numbers t start at 1.
+//! as in PyTorch. Step numbers t start at 1.
 
 use crate::error::{Result, length};
 use crate::simd::{Kernel, Level, Simd};
