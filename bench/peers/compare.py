@@ -15,8 +15,13 @@ HERE = pathlib.Path(__file__).parent
 ROOT = HERE.parent.parent
 
 
-def measure(command):
-    done = subprocess.run(command, stdout=subprocess.PIPE, check=True)
+# Each side's own way of leaving AVX-512 alone.
+AVX2 = {"EQUIMARL_SIMD": "avx2", "ONEDNN_MAX_CPU_ISA": "AVX2", "ATEN_CPU_CAPABILITY": "avx2"}
+
+
+def measure(command, avx2):
+    environment = os.environ | AVX2 if avx2 else os.environ
+    done = subprocess.run(command, stdout=subprocess.PIPE, check=True, env=environment)
     return json.loads(done.stdout)
 
 
@@ -24,6 +29,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=int, default=20, help="for each of the twelve (default 20)")
     parser.add_argument("--threads", type=int, choices=(1, 2), default=1)
+    parser.add_argument("--avx2", action="store_true", help="hold both sides to AVX2, to compare machines fairly")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     options = parser.parse_args()
     target = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
@@ -31,8 +37,8 @@ def main():
     if not program.exists():
         sys.exit(f"error: {program} is not there; run `cargo build --release` first")
     common = ["--seconds", str(options.seconds), "--threads", str(options.threads), "--json"]
-    ours = measure([program, "bench", "train", *common])
-    torch = measure([sys.executable, HERE / "torch_ppo.py", "--all", *common])
+    ours = measure([program, "bench", "train", *common], options.avx2)
+    torch = measure([sys.executable, HERE / "torch_ppo.py", "--all", *common], options.avx2)
     peers = {line["name"]: line for line in torch["results"]}
     rows = []
     for line in ours["results"]:

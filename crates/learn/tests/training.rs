@@ -2,7 +2,9 @@
 
 use equimarl_learn::checkpoint::Snapshot;
 use equimarl_learn::run::{self, Ended};
-use equimarl_learn::{AnyWorld, AugmentRatio, Method, TrainConfig, Trainer, WorldConfig, checkpoint};
+use equimarl_learn::{
+    AnyWorld, AugmentRatio, Method, Optimiser, TrainConfig, Trainer, WorldConfig, checkpoint,
+};
 use equimarl_nn::Network;
 use equimarl_worlds::Symmetric;
 use serde_json::{Value, json};
@@ -224,6 +226,50 @@ fn the_number_of_threads_changes_nothing() {
             let (one, two) = (weights(1, world.clone(), method), weights(2, world, method));
             assert!(one == two, "{method}");
         }
+    }
+}
+
+/// One bad weight anywhere stops training, with what to do about it; a zero that is skipped does not hide it.
+#[test]
+fn numbers_that_are_not_finite_stop_training() {
+    for world in [WorldConfig::wildlife(), WorldConfig::traffic()] {
+        for method in [Method::Equivariant, Method::Plain, Method::CentralPlain] {
+            let config = tiny(world.clone(), method, 5, 240);
+            match config.world.build(&config.group().unwrap()).unwrap() {
+                AnyWorld::Wildlife(world) => stops(&config, &world),
+                AnyWorld::Traffic(world) => stops(&config, &world),
+            }
+        }
+    }
+    fn stops<W: equimarl_worlds::Symmetric>(config: &TrainConfig, world: &W) {
+        let fresh = Trainer::new(config, world, |_| 0.0).unwrap();
+        for (name, range) in fresh.network().named() {
+            for bad in [f32::NAN, f32::INFINITY] {
+                let mut network = fresh.network().clone();
+                network.values_mut()[range.start] = bad;
+                let mut trainer = Trainer::with_network(config, world, |_| 0.0, network).unwrap();
+                let error = trainer.iterate().unwrap_err().to_string();
+                let said = error.contains("after 0 steps; lower the learning rate");
+                let what =
+                    error.starts_with("the loss is ") || error.starts_with("the gradient is not finite");
+                assert!(said && what, "{name}, {bad}: {error}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_gradient_that_is_not_finite_changes_nothing() {
+    let config = tiny(WorldConfig::wildlife(), Method::Equivariant, 5, 240);
+    let mut network = Network::init(&config.network().unwrap(), &mut || 0.1).unwrap();
+    let before = network.values().to_vec();
+    let mut optimiser = Optimiser::new(&network, 1e-3, 1.0);
+    for bad in [f32::NAN, f32::INFINITY] {
+        let mut gradients = vec![0.1; before.len()];
+        gradients[7] = bad;
+        let error = optimiser.update(&mut network, &mut gradients).unwrap_err().to_string();
+        assert!(error.contains("the gradient is not finite"), "{error}");
+        assert_eq!((network.values(), optimiser.steps()), (&before[..], 0));
     }
 }
 

@@ -197,8 +197,10 @@ impl Encoder {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::layers::{Dictionary, DictionaryWeights, DictionaryWork};
     use crate::testing::{Noise, check_equivariance, check_gradients};
     use equimarl_group::Group;
+    use equimarl_kernels::dictionary::{Atlas, Book};
 
     fn encoder(group: &str, side: usize) -> Encoder {
         let group: Group = group.parse().unwrap();
@@ -264,6 +266,44 @@ mod tests {
             encoder.forward(&packed, &pictures, &mut work, &mut out).unwrap();
             let mut gradients = vec![0.0; parameters.len()];
             encoder.backward(&packed, &pictures, &weights, &mut work, &mut gradients).unwrap();
+            let wide: Vec<f64> = pictures.iter().map(|&x| f64::from(x)).collect();
+            check_gradients(
+                &[&parameters],
+                &[&gradients],
+                |[parameters]| {
+                    let pictures = wide.chunks(encoder.picture_len());
+                    pictures.flat_map(|picture| oracle(&encoder, parameters, side, picture)).collect()
+                },
+                (&out, &weights),
+            );
+        }
+    }
+
+    /// The same function by another way: what pictures are made of, each part once.
+    #[test]
+    fn the_dictionary_has_the_gradients_of_the_equation() {
+        for name in ["C1", "C2", "C4", "D4"] {
+            let (encoder, side, mut noise) = (encoder(name, 9), 9, Noise::new(5));
+            let dictionary = Dictionary::new(&encoder, &name.parse().unwrap()).unwrap();
+            let parameters = noise.normals(encoder.parameters());
+            // Few levels, so that parts repeat; the second picture is the first one with another corner.
+            let level = |noise: &mut Noise| if noise.uniform() < 0.7 { 0.0 } else { 0.75 };
+            let mut pictures: Vec<f32> = (0..encoder.picture_len()).map(|_| level(&mut noise)).collect();
+            pictures.extend_from_within(..);
+            pictures[encoder.picture_len()] = 1.5;
+            let weights = noise.normals(2 * encoder.features());
+            let (mut atlas, mut book) = (Atlas::new(dictionary.plan()), Book::new(dictionary.plan()));
+            let mut codes = vec![0; dictionary.plan().positions()];
+            for picture in pictures.chunks(encoder.picture_len()) {
+                atlas.look(picture, &mut codes).unwrap();
+                book.add(&atlas, &codes).unwrap();
+            }
+            let (mut packed, mut work) = (DictionaryWeights::default(), DictionaryWork::default());
+            dictionary.realise(encoder.split(&parameters).unwrap(), &mut packed).unwrap();
+            let out = dictionary.forward(&packed, &book, &mut work).unwrap().to_vec();
+            let mut gradients = vec![0.0; parameters.len()];
+            let both = encoder.split_mut(&mut gradients).unwrap();
+            dictionary.backward(&packed, &book, &weights, &mut work, both).unwrap();
             let wide: Vec<f64> = pictures.iter().map(|&x| f64::from(x)).collect();
             check_gradients(
                 &[&parameters],
