@@ -70,7 +70,8 @@ enum Verb {
 
 fn main() -> ExitCode {
     let verb = Cli::parse().verb;
-    if let Err(error) = equimarl_kernels::Level::asked_for() {
+    let asked = equimarl_kernels::Level::asked_for().map(drop).map_err(equimarl_nn::Error::from);
+    if let Err(error) = asked.and_then(|()| equimarl_nn::encoder_asked_for()) {
         eprintln!("error: {error}");
         return ExitCode::from(2);
     }

@@ -12,9 +12,10 @@ pub fn machine() -> Value {
     json!({ "cpu": cpu(), "cores": cores, "simd": simd, "os": std::env::consts::OS, "arch": std::env::consts::ARCH })
 }
 
-/// Version, commit and CPU: what stands in every summary and model.
+/// Version, commit, CPU and instructions: what stands in every summary and model.
 pub fn origin() -> Value {
-    json!({ "version": env!("CARGO_PKG_VERSION"), "commit": COMMIT, "cpu": cpu() })
+    let simd = equimarl_kernels::Level::best().name();
+    json!({ "version": env!("CARGO_PKG_VERSION"), "commit": COMMIT, "cpu": cpu(), "simd": simd })
 }
 
 fn cpu() -> String {

@@ -119,3 +119,20 @@ fn bench_network_names_its_numbers_machine_and_commit() {
     assert!(found["machine"]["cpu"].is_string());
     assert!(found["commit"].is_string());
 }
+
+#[test]
+fn variables_that_say_nothing_known_are_refused() {
+    for (name, value, part) in [
+        ("EQUIMARL_SIMD", "sse9", "EQUIMARL_SIMD is `sse9`, and this CPU has portable"),
+        ("EQUIMARL_ENCODER", "Dense", "EQUIMARL_ENCODER is `Dense`; it can be dense or dictionary"),
+    ] {
+        let done = std::process::Command::new(env!("CARGO_BIN_EXE_equimarl"))
+            .args(["solve", "wildlife", "--drones", "2"])
+            .env(name, value)
+            .output()
+            .unwrap();
+        assert_eq!(done.status.code(), Some(2));
+        let said = String::from_utf8(done.stderr).unwrap();
+        assert!(said.contains(part) && said.lines().count() == 1, "{said}");
+    }
+}

@@ -65,7 +65,7 @@ pub enum Error {
         limit: usize,
     },
     /// Row offsets of a graph that do not rise from 0 to the number of edges.
-    #[error("graph offsets must rise from 0 to the number of neighbours; entry {at} does not")]
+    #[error("offsets must rise from 0 to the number of what they divide; entry {at} does not")]
     Offsets {
         /// Position of the bad offset.
         at: usize,
@@ -93,7 +93,7 @@ pub enum Error {
         problem: &'static str,
     },
     /// Buffers that were filled by another plan, or not filled at all.
-    #[error("`{name}` was not filled by this plan (other sizes, or never filled)")]
+    #[error("`{name}` was not filled by this plan (other sizes, never filled, or cleared since)")]
     Foreign {
         /// The argument.
         name: &'static str,

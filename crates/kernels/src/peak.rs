@@ -31,7 +31,11 @@ impl Kernel for Chains<'_> {
         assert!(S::LANES <= self.out.len());
         // SAFETY: the CPU has the instructions by the caller's promise, and the vector fits.
         unsafe {
+            // Different and unknown, so that no two chains are one.
             let mut chains = [S::splat(0.5); CHAINS];
+            for (i, x) in chains.iter_mut().enumerate() {
+                *x = S::splat(std::hint::black_box(i as f32));
+            }
             let (a, b) = (S::splat(0.999), S::splat(0.001));
             for _ in 0..self.rounds {
                 for x in &mut chains {

@@ -45,7 +45,7 @@ impl<W: Symmetric> Inference<W> {
         let observer = Observer::new(world, policy.config(), sharing)?;
         // Whoever wants every picture by itself wants it pixel by pixel: parts are shared between pictures.
         let dictionary = policy.dictionary().filter(|_| *sharing != Sharing::None);
-        Ok(Inference::of(observer.with_dictionary(dictionary)?))
+        Ok(Inference::of(observer.with_dictionary(dictionary)))
     }
 
     pub(crate) fn of(observer: Observer<W>) -> Inference<W> {
@@ -67,6 +67,8 @@ impl<W: Symmetric> Inference<W> {
     {
         if self.observer.is_full() {
             self.observer.clear();
+            self.batch.clear();
+        } else if self.batch.is_full() {
             self.batch.clear();
         }
         self.states.clear();

@@ -67,12 +67,13 @@ impl<W: Symmetric> Observer<W> {
     /// # Errors
     /// If pictures are shared by a group that is not the world's, or a central network is made for another size.
     pub fn new(world: &W, config: &NetworkConfig, sharing: &Sharing) -> Result<Observer<W>> {
-        let pixels = config.setting.central_picture.iter().product();
-        let central = config.kind.is_central();
-        let (agents, team) = (world.agents(), world.team_picture_shape().len());
-        if central && (config.setting.agents, pixels) != (agents, team) {
+        let (central, agents) = (config.kind.is_central(), world.agents());
+        let shape = if central { world.team_picture_shape() } else { world.picture_shape() };
+        let (found, wanted) = ([shape.channels, shape.height, shape.width], config.picture());
+        if agents == 0 || found != wanted || (central && agents != config.setting.agents) {
+            let size = if central { "a central network is made for one size: " } else { "" };
             return Err(Error::Mismatch(format!(
-                "a central network is made for one size: {} agents and {pixels} pixels, not {agents} and {team}",
+                "{size}this one is made for {} agents and pictures of {wanted:?}, the world has {agents} and {found:?}",
                 config.setting.agents
             )));
         }
@@ -80,26 +81,25 @@ impl<W: Symmetric> Observer<W> {
         Ok(Observer {
             album: Album::new(sharing.clone(), world.picture_shape().len()),
             world: world.clone(),
-            central: central.then(|| (agents, TeamAlbum::new(pixels))),
+            central: central.then(|| (agents, TeamAlbum::new(shape.len()))),
             heard: vec![],
         })
     }
 
     /// Batches get the parts that pictures are made of instead of pixels, for networks with a dictionary: if pictures of this
     /// world are made of parts that repeat. That is found out by looking at some, the same ones every time.
-    ///
-    /// # Errors
-    /// If the dictionary is of another world's network.
-    pub fn with_dictionary(mut self, plan: Option<&Arc<dictionary::Plan>>) -> Result<Observer<W>> {
-        let Some(plan) = plan else { return Ok(self) };
-        if rows_per_window(&self.world, plan, self.central.is_some())? > MOST_ROWS_PER_WINDOW {
-            return Ok(self);
+    pub fn with_dictionary(mut self, plan: Option<&Arc<dictionary::Plan>>) -> Observer<W> {
+        let Some(plan) = plan else { return self };
+        // Pictures too large for a dictionary are an error there, and no error here.
+        match rows_per_window(&self.world, plan, self.central.is_some()) {
+            Ok(rows) if rows <= MOST_ROWS_PER_WINDOW => {}
+            _ => return self,
         }
         match &mut self.central {
             Some((_, album)) => album.use_dictionary(plan),
             None => self.album = self.album.with_dictionary(plan),
         }
-        Ok(self)
+        self
     }
 
     /// Whether it has seen so much that it should forget.
@@ -118,8 +118,15 @@ impl<W: Symmetric> Observer<W> {
     /// Looks at a state.
     ///
     /// # Errors
-    /// If it is not of this world.
+    /// If it has another number of agents than the states before it.
     pub fn see(&mut self, state: &W, into: &mut States) -> Result<()> {
+        if into.count > 0 && into.agents != state.agents() {
+            return Err(Error::Mismatch(format!(
+                "a state has {} agents, and those before it have {}",
+                state.agents(),
+                into.agents
+            )));
+        }
         into.agents = state.agents();
         into.count += 1;
         if let Some((_, album)) = &mut self.central {
@@ -144,12 +151,14 @@ impl<W: Symmetric> Observer<W> {
         chosen: impl IntoIterator<Item = (usize, Element)>,
         batch: &mut Batch,
     ) -> Result<()> {
-        batch.group = match self.album.sharing() {
-            Sharing::Orbits(group) => batch.group.take().or_else(|| Some(group.clone())),
-            _ => None,
-        };
+        if let (Sharing::Orbits(group), None, None) = (self.album.sharing(), &batch.group, &self.central) {
+            batch.group = Some(group.clone());
+        }
         for (state, g) in chosen {
             match &self.central {
+                Some(_) if g != 0 => {
+                    return Err(Error::Mismatch("pictures of whole states cannot be turned here".into()));
+                }
                 Some((agents, album)) => {
                     album.add(state, (&states.teams, &states.codes), batch)?;
                     (0..*agents).for_each(|_| batch.graph.end_agent());
@@ -190,7 +199,11 @@ const MOST_ROWS_PER_WINDOW: f64 = 6.0;
 const PROBED: usize = 64;
 
 /// The rows that a dictionary would need for pictures of a short random episode, per window of these pictures.
-fn rows_per_window<W: Symmetric>(world: &W, plan: &dictionary::Plan, central: bool) -> Result<f64> {
+fn rows_per_window<W: Symmetric>(
+    world: &W,
+    plan: &dictionary::Plan,
+    central: bool,
+) -> equimarl_kernels::Result<f64> {
     let mut stream = Stream::new(0, Purpose::Audit, 0);
     let (mut state, mut actions) = (world.clone(), vec![0; world.agents()]);
     let (mut atlas, mut book) = (dictionary::Atlas::new(plan), dictionary::Book::new(plan));
@@ -203,8 +216,8 @@ fn rows_per_window<W: Symmetric>(world: &W, plan: &dictionary::Plan, central: bo
                 true => state.render_team(&mut picture),
                 false => state.render(&state.observation_key(agent), &mut picture),
             }
-            atlas.look(&picture, &mut codes).map_err(equimarl_nn::Error::from)?;
-            book.add(&atlas, &codes).map_err(equimarl_nn::Error::from)?;
+            atlas.look(&picture, &mut codes)?;
+            book.add(&atlas, &codes)?;
         }
         for action in &mut actions {
             *action = stream.below(world.actions() as u32) as usize;

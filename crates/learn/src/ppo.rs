@@ -127,7 +127,7 @@ impl<W: Symmetric> Trainer<W> {
         let mut trainer = Trainer {
             optimiser: Optimiser::new(&network, config.learning_rate, config.gradient_clip),
             acting: Inference::of(
-                Observer::new(world, network.config(), &sharing)?.with_dictionary(network.dictionary())?,
+                Observer::new(world, network.config(), &sharing)?.with_dictionary(network.dictionary()),
             ),
             network,
             environments,

@@ -10,7 +10,7 @@ fn everything<W: Symmetric>(world: &W, network: &Network, states: &[W], parts: b
     let mut network = network.clone();
     let mut observer = Observer::new(world, network.config(), &network.sharing()).unwrap();
     if parts {
-        observer = observer.with_dictionary(network.dictionary()).unwrap();
+        observer = observer.with_dictionary(network.dictionary());
     }
     let (mut seen, mut batch) = (States::default(), Batch::default());
     batch.clear();

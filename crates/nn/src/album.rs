@@ -55,8 +55,8 @@ impl Parts {
         Parts { atlas: Atlas::new(plan), codes: vec![], looked: vec![], painted, plan: plan.clone() }
     }
 
-    /// The windows of a picture, which `paint` paints if it was not looked at before.
-    fn windows(&mut self, picture: usize, paint: impl FnOnce(&mut [f32])) -> Result<&[u32]> {
+    /// Looks at a picture, which `paint` paints, unless it was looked at before.
+    fn look(&mut self, picture: usize, paint: impl FnOnce(&mut [f32])) -> Result<()> {
         let count = self.plan.positions();
         if self.looked.len() <= picture {
             self.looked.resize(picture + 1, false);
@@ -68,7 +68,13 @@ impl Parts {
             self.atlas.look(&self.painted, codes)?;
             self.looked[picture] = true;
         }
-        Ok(codes)
+        Ok(())
+    }
+
+    /// The windows of a picture that was looked at.
+    fn windows(&self, picture: usize) -> &[u32] {
+        let count = self.plan.positions();
+        &self.codes[picture * count..][..count]
     }
 
     fn forget_pictures(&mut self) {
@@ -86,12 +92,15 @@ impl Parts {
 
 /// Adds a picture to the book of a batch, and gives its place.
 fn add_to_book(plan: &Plan, atlas: &Atlas, codes: &[u32], pictures: &mut Pictures) -> Result<u32> {
-    if let Pictures::Pixels(_) = pictures {
-        *pictures = Pictures::Book(Box::new(Book::new(plan)));
-    }
     match pictures {
         Pictures::Book(book) => Ok(book.add(atlas, codes)?),
-        Pictures::Pixels(_) => Ok(0),
+        Pictures::Pixels(pixels) if pixels.is_empty() => {
+            let mut book = Book::new(plan);
+            let place = book.add(atlas, codes)?;
+            *pictures = Pictures::Book(Box::new(book));
+            Ok(place)
+        }
+        Pictures::Pixels(_) => Err(Error::BadBatch("the batch holds pixels, not parts of pictures".into())),
     }
 }
 
@@ -132,15 +141,7 @@ impl<K: Clone + Ord + Hash> Album<K> {
         if let Some(seen) = self.known.get(key) {
             return *seen;
         }
-        let (smallest, element) = match &self.sharing {
-            // key = g smallest: look for the h with the smallest h key, then g = h^-1.
-            Sharing::Orbits(group) => {
-                let turned = group.elements().map(|h| (turn(h, key), h));
-                let (smallest, h) = turned.min_by(|a, b| a.0.cmp(&b.0)).unwrap_or((key.clone(), 0));
-                (smallest, group.inverse(h) as u32)
-            }
-            _ => (key.clone(), 0),
-        };
+        let (smallest, element) = self.sharing.representative(key, turn);
         let next = self.keys.len() as u32;
         let picture = self.known.get(&smallest).map_or(next, |seen| seen.picture);
         if picture == next {
@@ -148,7 +149,7 @@ impl<K: Clone + Ord + Hash> Album<K> {
             self.places.push((0, 0));
             self.known.insert(smallest, Seen { picture, element: 0 });
         }
-        let seen = Seen { picture, element };
+        let seen = Seen { picture, element: element as u32 };
         self.known.entry(key.clone()).or_insert(seen);
         seen
     }
@@ -174,10 +175,8 @@ impl<K: Clone + Ord + Hash> Album<K> {
         if self.sharing == Sharing::None || self.places[picture].0 != stamp {
             let place = match (&mut self.dictionary, &mut batch.pictures) {
                 (Some(parts), pictures) => {
-                    parts.windows(picture, |painted| paint(key, painted))?;
-                    let count = parts.plan.positions();
-                    let codes = &parts.codes[picture * count..][..count];
-                    add_to_book(&parts.plan, &parts.atlas, codes, pictures)?
+                    parts.look(picture, |painted| paint(key, painted))?;
+                    add_to_book(&parts.plan, &parts.atlas, parts.windows(picture), pictures)?
                 }
                 (None, Pictures::Pixels(pixels)) => {
                     let start = pixels.len();

@@ -12,6 +12,9 @@ use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+/// The most pictures that a batch keeps from state to state.
+const MOST_PICTURES: usize = 1 << 12;
+
 /// Distinct pictures.
 #[derive(Debug)]
 pub enum Pictures {
@@ -40,7 +43,7 @@ impl Pictures {
 }
 
 /// States with any numbers of agents and any graphs. Agents of all states stand one after the other.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Batch {
     /// The distinct pictures.
     pub pictures: Pictures,
@@ -63,6 +66,22 @@ pub struct Batch {
 fn next_stamp() -> u64 {
     static NEXT: AtomicU64 = AtomicU64::new(1);
     NEXT.fetch_add(1, Ordering::Relaxed)
+}
+
+impl Default for Batch {
+    /// No states.
+    fn default() -> Self {
+        Batch {
+            pictures: Pictures::default(),
+            ids: vec![],
+            elements: vec![],
+            group: None,
+            graph: Graph::default(),
+            edges: vec![],
+            starts: vec![0],
+            stamp: 0,
+        }
+    }
 }
 
 impl Default for Pictures {
@@ -91,7 +110,13 @@ impl Batch {
         }
     }
 
+    /// Whether it keeps so many pictures that it should be cleared.
+    pub fn is_full(&self) -> bool {
+        matches!(&self.pictures, Pictures::Book(book) if book.pictures() >= MOST_PICTURES)
+    }
+
     fn clear_rows(&mut self) {
+        self.group = None;
         self.ids.clear();
         self.elements.clear();
         self.graph.clear();
@@ -138,6 +163,21 @@ pub enum Sharing {
     Distinct,
     /// Pictures that are equal up to a group element are encoded once.
     Orbits(Group),
+}
+
+impl Sharing {
+    /// The key of the picture that stands for this one, and the element that turns that picture into it: g with
+    /// key = g smallest, where the smallest key of the orbit is h key and g = h^-1.
+    pub(crate) fn representative<K: Clone + Ord>(
+        &self,
+        key: &K,
+        turn: impl Fn(Element, &K) -> K,
+    ) -> (K, Element) {
+        let Sharing::Orbits(group) = self else { return (key.clone(), 0) };
+        let turned = group.elements().map(|h| (turn(h, key), h));
+        let (smallest, h) = turned.min_by(|a, b| a.0.cmp(&b.0)).unwrap_or((key.clone(), 0));
+        (smallest, group.inverse(h))
+    }
 }
 
 /// Collects states into a [`Batch`].
@@ -204,15 +244,7 @@ impl<K: Clone + Ord + Hash> BatchBuilder<K> {
     }
 
     fn row(&mut self, key: K, turn: impl Fn(Element, &K) -> K) {
-        let (key, element) = match &self.sharing {
-            // key = g smallest: look for the h with the smallest h key, then g = h^-1.
-            Sharing::Orbits(group) => {
-                let turned = group.elements().map(|h| (turn(h, &key), h));
-                let (smallest, h) = turned.min_by(|a, b| a.0.cmp(&b.0)).unwrap_or((key, 0));
-                (smallest, group.inverse(h))
-            }
-            _ => (key, 0),
-        };
+        let (key, element) = self.sharing.representative(&key, turn);
         let next = self.keys.len() as u32;
         let id = match self.sharing {
             Sharing::None => next,

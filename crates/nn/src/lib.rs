@@ -62,6 +62,6 @@ pub use equimarl_kernels::linear::Packed;
 pub use error::{Error, Result};
 pub use layers::*;
 pub use model::Metadata;
-pub use network::{DenseModel, DenseTensor, Network};
+pub use network::{DenseModel, DenseTensor, Network, encoder_asked_for};
 pub use pass::{Cache, Output, PassTimes};
 pub use policy::{Decision, Features, Judgement, Policy, Scratch};

@@ -247,7 +247,7 @@ impl Network {
     /// # Errors
     /// If the batch was made for another network.
     pub fn forward(&mut self, batch: &Batch, cache: &mut Cache) -> Result<()> {
-        self.weights.realise(&self.layers, &self.values, batch)?;
+        cache.timed(|| self.weights.realise(&self.layers, &self.values, batch))?;
         cache.forward(&self.layers, &self.weights, batch, &mut |_, _, _| {})
     }
 
@@ -333,9 +333,25 @@ impl DenseModel {
     }
 }
 
-/// Whether the variable `EQUIMARL_ENCODER` is `dense`: then no network has a dictionary. For comparisons.
+/// Whether the variable `EQUIMARL_ENCODER` is `dense`: then no network has a dictionary. For comparisons; a run that is
+/// continued otherwise goes on with other rounding.
 fn dense_only() -> bool {
-    std::env::var("EQUIMARL_ENCODER").is_ok_and(|way| way == "dense")
+    encoder_asked_for().is_ok_and(|way| way.as_deref() == Some("dense"))
+}
+
+/// What the variable `EQUIMARL_ENCODER` asks for: `dense` or `dictionary`, if it is set.
+///
+/// # Errors
+/// If it is anything else; networks then do as if it was not set.
+pub fn encoder_asked_for() -> Result<Option<String>> {
+    match std::env::var_os("EQUIMARL_ENCODER") {
+        None => Ok(None),
+        Some(way) if way == "dense" || way == "dictionary" => Ok(way.into_string().ok()),
+        Some(way) => Err(Error::BadNetwork(format!(
+            "EQUIMARL_ENCODER is `{}`; it can be dense or dictionary",
+            way.to_string_lossy()
+        ))),
+    }
 }
 
 /// How each element moves the |G| channels of a regular block: (L_g f)\[h\] = f\[g^-1 h\].

@@ -133,7 +133,7 @@ pub struct Output {
 pub struct PassTimes {
     /// From pictures to features, and back.
     pub encoder: Duration,
-    /// Everything after the encoder, and back.
+    /// Everything after the encoder, and back; weights from coefficients.
     pub trunk: Duration,
 }
 
@@ -177,6 +177,14 @@ impl Cache {
     /// How long all passes so far took.
     pub fn times(&self) -> PassTimes {
         self.times
+    }
+
+    /// Counts the time of something that belongs to the passes.
+    pub(crate) fn timed<T>(&mut self, work: impl FnOnce() -> T) -> T {
+        let start = Instant::now();
+        let done = work();
+        self.times.trunk += start.elapsed();
+        done
     }
 
     /// `visit` sees the name, width and rows of the features after every layer that has some.

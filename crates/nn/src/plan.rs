@@ -167,7 +167,7 @@ impl NetworkConfig {
     }
 
     /// Channels, height and width of what the network looks at.
-    pub(crate) fn picture(&self) -> [usize; 3] {
+    pub fn picture(&self) -> [usize; 3] {
         if self.kind.is_central() { self.setting.central_picture } else { self.setting.picture }
     }
 

@@ -2,9 +2,10 @@
 //!
 //! [`Policy::encode`], [`Policy::round`] and [`Policy::decide`] are what one agent does on its own device, with its own
 //! picture and its neighbours' messages. [`Policy::forward`] does the same for many states at once. Both use the same
-//! layers and weights, so they give the same bits for the same order of neighbours.
+//! layers and weights: pixel by pixel they give the same bits for the same order of neighbours, and where pictures are shared
+//! or cut into parts the same numbers to rounding.
 
-use crate::batch::{Batch, Sharing};
+use crate::batch::Batch;
 use crate::config::NetworkConfig;
 use crate::error::{Error, Result};
 use crate::layers::Dictionary;
@@ -84,12 +85,6 @@ impl Policy {
     /// What made the network.
     pub fn config(&self) -> &NetworkConfig {
         &self.layers.config
-    }
-
-    /// The best way to share pictures in batches for this network.
-    pub fn sharing(&self) -> Sharing {
-        let group = &self.layers.group;
-        if group.order() > 1 { Sharing::Orbits(group.clone()) } else { Sharing::Distinct }
     }
 
     /// How to cut pictures into parts for this network, if it can use them.

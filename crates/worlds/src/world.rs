@@ -38,14 +38,14 @@ pub struct Outcome {
     pub end: End,
 }
 
-/// The shape of a local observation: `channels` square pictures, channel-major, rows from the top.
+/// The shape of an observation: `channels` pictures, channel-major, rows from the top. Local ones are square.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PictureShape {
     /// Number of channels.
     pub channels: usize,
-    /// Pixels per row.
+    /// Rows.
     pub height: usize,
-    /// Pixels per column.
+    /// Pixels per row.
     pub width: usize,
 }
 

@@ -90,7 +90,7 @@ fn minibatch_in<W: Symmetric>(
 ) -> Result<Line> {
     let sharing = if encoding == Encoding::Every { Sharing::None } else { network.sharing() };
     let dictionary = network.dictionary().filter(|_| encoding == Encoding::Dictionary);
-    let mut observer = Observer::new(world, network.config(), &sharing)?.with_dictionary(dictionary)?;
+    let mut observer = Observer::new(world, network.config(), &sharing)?.with_dictionary(dictionary);
     let (mut states, mut batch) = (States::default(), Batch::default());
     random_states(world, STATES, 1).iter().try_for_each(|state| observer.see(state, &mut states))?;
     let mut collate = |batch: &mut Batch| {
@@ -128,7 +128,8 @@ fn minibatch_in<W: Symmetric>(
         ("collation", collation),
     ]);
     let images = batch.pictures.count(world.picture_shape().len());
-    Ok(Line { name, value, unit: "ms", note: format!("{images} pictures"), shares })
+    let what = if batch.pictures.pixels().is_some() { "pixels" } else { "parts" };
+    Ok(Line { name, value, unit: "ms", note: format!("{images} pictures, {what}"), shares })
 }
 
 /// A dense layer of the size of a message round, as a share of what the same core does on registers alone.

@@ -130,8 +130,8 @@ impl Book {
         {
             return Err(Error::Index { name: "codes", at, index: (codes[at] >> 4) as usize, limit: windows });
         }
-        // Before anything changes: even if every part were new and of one tap, it would fit.
-        let most = codes.len() * self.rows.len();
+        // Before anything changes: even if every part were new and of one tap, it would fit. A tap has a row per patch at most.
+        let most = (codes.len() * self.rows.len()).min(atlas.patches());
         let longest = self.rows.iter().map(Vec::len).max().unwrap_or(0);
         if longest + most > MOST_ROWS
             || self.window_ids.len() + codes.len() > MOST_WINDOWS

@@ -95,9 +95,9 @@ impl Level {
     /// # Errors
     /// There is no such level, or this CPU does not have it; [`Level::best`] then takes the fastest.
     pub fn asked_for() -> Result<Option<Self>> {
-        match std::env::var(VARIABLE) {
-            Err(_) => Ok(None),
-            Ok(name) => match Self::available().into_iter().find(|level| level.name() == name) {
+        match std::env::var_os(VARIABLE).map(|name| name.to_string_lossy().into_owned()) {
+            None => Ok(None),
+            Some(name) => match Self::available().into_iter().find(|level| level.name() == name) {
                 Some(level) => Ok(Some(level)),
                 None => Err(Error::Level {
                     asked: name,
