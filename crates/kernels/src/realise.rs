@@ -36,6 +36,8 @@ pub struct Realisation {
     first: Vec<u32>,
     of: Vec<u32>,
     by: Vec<f32>,
+    /// So many terms name each of the first coefficients, and none the others; 0 if they differ.
+    each: usize,
 }
 
 impl Realisation {
@@ -74,7 +76,10 @@ impl Realisation {
                 *place += 1;
             }
         }
-        Ok(Self { starts, index, scale, first, of, by })
+        let each = if coefficients > 0 { first[1] as usize } else { 0 };
+        let alike = |(c, &start): (usize, &u32)| start as usize == (c * each).min(of.len());
+        let each = if first.iter().enumerate().all(alike) { each } else { 0 };
+        Ok(Self { starts, index, scale, first, of, by, each })
     }
 
     /// Several matrices one below the other, over one list of `coefficients`: the coefficients of each part begin at its
@@ -133,10 +138,22 @@ impl Realisation {
     pub fn add_adjoint(&self, dentries: &[f32], dcoefficients: &mut [f32]) -> Result<()> {
         length("dentries", dentries.len(), self.entries())?;
         length("dcoefficients", dcoefficients.len(), self.coefficients())?;
-        for (out, range) in dcoefficients.iter_mut().zip(self.first.windows(2)) {
+        // SAFETY: `new` filled `of` with numbers of entries, and there are so many.
+        let term = |e: u32, by: f32| unsafe { dentries.get_unchecked(e as usize) } * by;
+        let named = match self.each {
+            // Orbits of four, as quarter turns make them: two short sums instead of one long one.
+            4 => self.of.len() / 4,
+            _ => 0,
+        };
+        let (fours, rest) = dcoefficients.split_at_mut(named);
+        let terms = self.of.chunks_exact(4).zip(self.by.chunks_exact(4));
+        for (out, (e, by)) in fours.iter_mut().zip(terms) {
+            *out += (term(e[0], by[0]) + term(e[1], by[1])) + (term(e[2], by[2]) + term(e[3], by[3]));
+        }
+        for (out, range) in rest.iter_mut().zip(self.first[named..].windows(2)) {
             let range = range[0] as usize..range[1] as usize;
             let terms = self.of[range.clone()].iter().zip(&self.by[range]);
-            *out = terms.fold(*out, |sum, (&e, scale)| sum + dentries[e as usize] * scale);
+            *out = terms.fold(*out, |sum, (&e, &by)| sum + term(e, by));
         }
         Ok(())
     }
@@ -198,9 +215,18 @@ impl Gather {
         length("coefficients", coefficients.len(), self.coefficients)?;
         length("out", out.len(), self.len())?;
         if self.starts.is_empty() {
-            for ((out, &i), &scale) in out.iter_mut().zip(&self.index).zip(&self.scale) {
-                // SAFETY: indices were below `self.coefficients` when this was made, which is the slice's length.
-                *out = unsafe { coefficients.get_unchecked(i as usize) } * scale;
+            // SAFETY: indices were below `self.coefficients` when this was made, which is the slice's length.
+            let one = |i: u32, scale: f32| unsafe { coefficients.get_unchecked(i as usize) } * scale;
+            let mut outs = out.chunks_exact_mut(8);
+            let (mut indices, mut scales) = (self.index.chunks_exact(8), self.scale.chunks_exact(8));
+            for ((out, i), s) in (&mut outs).zip(&mut indices).zip(&mut scales) {
+                for k in 0..8 {
+                    out[k] = one(i[k], s[k]);
+                }
+            }
+            let rest = indices.remainder().iter().zip(scales.remainder());
+            for (out, (&i, &s)) in outs.into_remainder().iter_mut().zip(rest) {
+                *out = one(i, s);
             }
             return Ok(());
         }
