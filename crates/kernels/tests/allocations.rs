@@ -1,39 +1,12 @@
 //! Training allocates nothing once its buffers have grown: packing, books, forward and backward passes on one thread.
 
+mod common;
+
+use common::allocations;
 use equimarl_kernels::dictionary::{
     Atlas, Book, Cache, Coefficients, Gradients, Packed, Plan, Turns, Workspace,
 };
 use equimarl_kernels::encoder::{Config, Convolution};
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::atomic::{AtomicUsize, Ordering};
-
-/// Counts what is asked for, on all threads.
-struct Counting;
-
-static COUNT: AtomicUsize = AtomicUsize::new(0);
-
-// SAFETY: everything is passed on to the system's allocator.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        COUNT.fetch_add(1, Ordering::Relaxed);
-        // SAFETY: the caller's promise, passed on.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
-        // SAFETY: the caller's promise, passed on.
-        unsafe { System.dealloc(at, layout) }
-    }
-
-    unsafe fn realloc(&self, at: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        COUNT.fetch_add(1, Ordering::Relaxed);
-        // SAFETY: the caller's promise, passed on.
-        unsafe { System.realloc(at, layout, size) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
 
 fn pictures(plan: &Plan, count: usize) -> Vec<f32> {
     let (size, width) = (plan.picture_len(), plan.config().width);
@@ -74,12 +47,12 @@ fn nothing_is_allocated_once_the_buffers_have_grown() {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
     let allocated = pool.install(|| {
         step(&pictures);
-        let before = COUNT.load(Ordering::Relaxed);
+        let before = allocations();
         for _ in 0..3 {
             step(&pictures);
             step(&pictures[..7 * plan.picture_len()]);
         }
-        COUNT.load(Ordering::Relaxed) - before
+        allocations() - before
     });
     assert_eq!(allocated, 0);
 }

@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::evaluate::{Choice, Inference, likeliest};
-use crate::ppo::sample;
+use crate::rollout::sample;
 use equimarl_nn::{Policy, Sharing};
 use equimarl_worlds::{Controller, Stream, Symmetric, World};
 

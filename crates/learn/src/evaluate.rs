@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use crate::observe::{Observer, States};
-use crate::ppo::sample;
+use crate::rollout::sample;
 use equimarl_nn::{Batch, Cache, Judgement, Policy, Sharing};
 use equimarl_worlds::{End, Episode, Measures, Purpose, Stream, Summary, Symmetric};
 

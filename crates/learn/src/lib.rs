@@ -28,6 +28,7 @@ mod observe;
 mod optimiser;
 mod ppo;
 mod returns;
+mod rollout;
 pub mod run;
 
 pub use config::{AnyWorld, AugmentRatio, Method, PRESETS, TrainConfig, WorldConfig};
@@ -39,5 +40,6 @@ pub use evaluate::{Choice, Games, Inference, evaluate, likeliest};
 pub use loss::{Loss, LossConfig, Samples};
 pub use observe::{Observer, States, observe};
 pub use optimiser::Optimiser;
-pub use ppo::{Progress, Times, Trainer, sample};
+pub use ppo::{Progress, Times, Trainer};
 pub use returns::{Step, advantages};
+pub use rollout::sample;

@@ -1,5 +1,5 @@
-//! Proximal policy optimisation with centralised training and distributed execution, from top to bottom: rollout,
-//! returns, epochs, loss, clip, step.
+//! Proximal policy optimisation with centralised training and distributed execution, from top to bottom: rollout and
+//! returns (`rollout.rs`), epochs, loss, clip, step.
 
 use crate::config::{AugmentRatio, Method, TrainConfig};
 use crate::episodes::{Episodes, Finished};
@@ -8,10 +8,10 @@ use crate::evaluate::Inference;
 use crate::loss::{LossConfig, Samples};
 use crate::observe::{Observer, States};
 use crate::optimiser::Optimiser;
-use crate::returns::{Step, advantages};
+use crate::rollout::Rollout;
 use equimarl_group::Element;
 use equimarl_nn::{Batch, Cache, Network, Sharing};
-use equimarl_worlds::{Batch as Environments, End, Outcome, Purpose, Stream, Symmetric};
+use equimarl_worlds::{Batch as Environments, Purpose, Stream, Symmetric};
 use std::time::{Duration, Instant};
 
 /// A learner in the middle of its run.
@@ -28,12 +28,12 @@ pub struct Trainer<W: Symmetric> {
     pub(crate) steps: u64,
     pub(crate) iterations: u64,
     /// What is averaged over the steps of an episode besides its return, such as waiting times.
-    measure: fn(&W) -> f64,
+    pub(crate) measure: fn(&W) -> f64,
     /// How the rollout looks at states; its weights stay the same from one step to the next.
-    acting: Inference<W>,
-    rollout: Rollout,
-    memory: Memory,
-    times: Times,
+    pub(crate) acting: Inference<W>,
+    pub(crate) rollout: Rollout,
+    pub(crate) memory: Memory,
+    pub(crate) times: Times,
 }
 
 /// What one iteration did.
@@ -68,30 +68,17 @@ pub struct Times {
     pub optimiser: Duration,
 }
 
-/// What was seen and done in an iteration; state (t, e) stands at t * environments + e. Kept and reused.
-#[derive(Clone, Debug, Default)]
-struct Rollout {
-    states: States,
-    /// One action per agent, states one after the other.
-    actions: Vec<usize>,
-    /// What ratios are against, one row of all states per copy of the minibatch: the joint log-probability of what was done.
-    /// The first row is the rollout itself; further ones are those of turned copies.
-    log_probabilities: Vec<f32>,
-    advantages: Vec<f32>,
-    returns: Vec<f32>,
-}
-
 /// Buffers that are made once.
 #[derive(Default)]
-struct Memory {
+pub(crate) struct Memory {
     batch: Batch,
     cache: Cache,
     samples: Samples,
     gradients: Vec<f32>,
     order: Vec<usize>,
-    elements: Vec<Element>,
+    pub(crate) elements: Vec<Element>,
     /// States at which values are bootstrapped.
-    ends: States,
+    pub(crate) ends: States,
 }
 
 impl<W: Symmetric> Trainer<W> {
@@ -147,36 +134,6 @@ impl<W: Symmetric> Trainer<W> {
         Ok(trainer)
     }
 
-    /// Random steps before learning, a different number in each environment. They count as nothing, and neither do the
-    /// episodes that they belong to.
-    fn warm_up(&mut self) {
-        if self.config.warm_up == 0 {
-            return;
-        }
-        let (agents, actions) = (self.environments.agents(), self.environments.worlds()[0].actions() as u32);
-        let wait: Vec<u32> =
-            self.choices.iter_mut().map(|c| c.below(self.config.warm_up as u32 + 1)).collect();
-        let mut outcomes = vec![Outcome { reward: 0.0, end: End::Running }; wait.len()];
-        // Environments are stepped together; one that has waited long enough is put back to where it stopped.
-        let mut stopped: Vec<Option<W>> = vec![None; wait.len()];
-        for step in 0..=wait.iter().copied().max().unwrap_or(0) {
-            for (e, world) in self.environments.worlds().iter().enumerate() {
-                if step == wait[e] {
-                    stopped[e] = Some(world.clone());
-                }
-            }
-            let mut choose = |e: usize| self.choices[e].below(actions) as usize;
-            let chosen: Vec<usize> = (0..wait.len() * agents).map(|i| choose(i / agents)).collect();
-            self.environments.step(&chosen, &mut outcomes, |_, _| {});
-        }
-        for (world, stopped) in self.environments.worlds_mut().iter_mut().zip(stopped) {
-            if let Some(stopped) = stopped {
-                *world = stopped;
-            }
-        }
-        self.episodes.ignore_current();
-    }
-
     /// One iteration: a rollout, and some passes of updates over it.
     ///
     /// # Errors
@@ -213,162 +170,6 @@ impl<W: Symmetric> Trainer<W> {
         self.iterations += 1;
         self.times.world += start.elapsed().saturating_sub(self.measured() - before);
         Ok(progress)
-    }
-
-    /// Acts for some steps in all environments with the current policy, and estimates advantages and returns.
-    fn act(&mut self, progress: &mut Progress) -> Result<()> {
-        let (count, agents) = (self.environments.len(), self.environments.agents());
-        let actions = self.network.actions();
-        self.rollout.clear();
-        let mut steps: Vec<Vec<Step>> = vec![vec![]; count];
-        let mut outcomes = vec![Outcome { reward: 0.0, end: End::Running }; count];
-        for t in 0..self.config.rollout {
-            self.see_environments()?;
-            self.draw_elements(count);
-            self.judge_states(t * count..(t + 1) * count)?;
-            for (e, steps) in steps.iter_mut().enumerate() {
-                let (world, g) = (&self.environments.worlds()[e], self.memory.elements[e]);
-                let mut joint = 0.0;
-                for agent in 0..agents {
-                    let row =
-                        &self.acting.said.log_probabilities[(e * agents + agent) * actions..][..actions];
-                    // The network saw the turned state; its probability of g a is that of a here.
-                    let here = |a: usize| row[world.turn_action(g, a)];
-                    let action = sample(actions, here, &mut self.choices[e]);
-                    joint += here(action);
-                    self.rollout.actions.push(action);
-                }
-                self.rollout.log_probabilities.push(joint);
-                let value = f64::from(self.acting.said.values[e]);
-                steps.push(Step { reward: 0.0, value, end: End::Running, cut_value: 0.0 });
-            }
-            let chosen = &self.rollout.actions[t * count * agents..];
-            let (mut cut, mut measures): (Vec<usize>, Vec<Option<f64>>) = (vec![], vec![None; count]);
-            let (measure, observer, ends) = (self.measure, &mut self.acting.observer, &mut self.memory.ends);
-            ends.clear();
-            let mut seen = Ok(());
-            self.environments.step(chosen, &mut outcomes, |e, last| {
-                measures[e] = Some(measure(last));
-                cut.push(e);
-                if let Err(error) = observer.see(last, ends) {
-                    seen = Err(error);
-                }
-            });
-            seen?;
-            let truncated = |i: &usize| outcomes[cut[*i]].end == End::Truncated;
-            let wanted: Vec<usize> = (0..cut.len()).filter(truncated).collect();
-            let cut_values = self.values_of(&wanted)?;
-            for (e, outcome) in outcomes.iter().enumerate() {
-                let measured = measures[e].unwrap_or_else(|| measure(&self.environments.worlds()[e]));
-                progress.finished.extend(self.episodes.step(e, outcome, measured));
-                let step = &mut steps[e][t];
-                (step.reward, step.end) = (outcome.reward, outcome.end);
-            }
-            for (&i, value) in wanted.iter().zip(cut_values) {
-                steps[cut[i]][t].cut_value = value;
-            }
-        }
-        self.memory.ends.clear();
-        for world in self.environments.worlds() {
-            self.acting.observer.see(world, &mut self.memory.ends)?;
-        }
-        let next = self.values_of(&(0..count).collect::<Vec<usize>>())?;
-        let found: Vec<Vec<(f64, f64)>> = steps
-            .iter()
-            .zip(next)
-            .map(|(steps, next)| advantages(steps, next, self.config.discount, self.config.lambda))
-            .collect();
-        for t in 0..self.config.rollout {
-            for of_environment in &found {
-                self.rollout.advantages.push(of_environment[t].0 as f32);
-                self.rollout.returns.push(of_environment[t].1 as f32);
-            }
-        }
-        Ok(())
-    }
-
-    /// Adds what all environments look like now to the rollout.
-    fn see_environments(&mut self) -> Result<()> {
-        let start = Instant::now();
-        for world in self.environments.worlds() {
-            self.acting.observer.see(world, &mut self.rollout.states)?;
-        }
-        self.times.collation += start.elapsed();
-        Ok(())
-    }
-
-    /// What the network says about states of the rollout, each turned by its element in `memory.elements`.
-    fn judge_states(&mut self, states: std::ops::Range<usize>) -> Result<()> {
-        let start = Instant::now();
-        let Inference { observer, batch, .. } = &mut self.acting;
-        batch.next();
-        let chosen = states.zip(self.memory.elements.iter().copied());
-        observer.collate(&self.rollout.states, chosen, batch)?;
-        self.times.collation += start.elapsed();
-        self.judge()
-    }
-
-    /// The values of some of the states at which something ended, for bootstrapping.
-    fn values_of(&mut self, wanted: &[usize]) -> Result<Vec<f64>> {
-        if wanted.is_empty() {
-            return Ok(vec![]);
-        }
-        self.draw_elements(wanted.len());
-        let start = Instant::now();
-        let Inference { observer, batch, .. } = &mut self.acting;
-        batch.next();
-        let chosen = wanted.iter().copied().zip(self.memory.elements.iter().copied());
-        observer.collate(&self.memory.ends, chosen, batch)?;
-        self.times.collation += start.elapsed();
-        self.judge()?;
-        Ok(self.acting.said.values.iter().map(|&v| f64::from(v)).collect())
-    }
-
-    /// What the network says about the batch.
-    fn judge(&mut self) -> Result<()> {
-        let Inference { batch, cache, said, .. } = &mut self.acting;
-        self.network.forward(batch, cache)?;
-        Ok(said.take(cache, self.network.actions())?)
-    }
-
-    /// Random augmentation draws an element per state; all other methods leave states as they are.
-    fn draw_elements(&mut self, count: usize) {
-        let elements = &mut self.memory.elements;
-        elements.clear();
-        if self.config.method != Method::AugmentRandom {
-            return elements.resize(count, 0);
-        }
-        let order = self.environments.worlds()[0].symmetry().group.order() as u32;
-        elements.extend((0..count).map(|_| self.augment.below(order) as Element));
-    }
-
-    /// The copies that full augmentation makes of every state: all turns of it. Other methods have the state itself.
-    fn copies(&self) -> usize {
-        let full = self.config.method == Method::AugmentFull;
-        if full { self.environments.worlds()[0].symmetry().group.order() } else { 1 }
-    }
-
-    /// Adds what the ratios of turned copies are against: the joint log-probability of what was done, as the rollout's
-    /// policy sees it in the copy, or as it was done.
-    fn judge_copies(&mut self) -> Result<()> {
-        let (states, agents) = (self.rollout.states.len(), self.environments.agents());
-        let actions = self.network.actions();
-        for g in 1..self.copies() {
-            if self.config.augment_ratio == AugmentRatio::Rollout {
-                self.rollout.log_probabilities.extend_from_within(..states);
-                continue;
-            }
-            self.memory.elements.clear();
-            self.memory.elements.resize(states, g);
-            self.judge_states(0..states)?;
-            let world = &self.environments.worlds()[0];
-            let Rollout { actions: done, log_probabilities, .. } = &mut self.rollout;
-            let said = &self.acting.said.log_probabilities;
-            let agent = |i: usize| said[i * actions + world.turn_action(g, done[i])];
-            let joint = |s: usize| (s * agents..(s + 1) * agents).map(agent).sum::<f32>();
-            log_probabilities.extend((0..states).map(joint));
-        }
-        Ok(())
     }
 
     /// One gradient step on a minibatch: some places of the shuffled order. Allocates nothing once its buffers have grown.
@@ -489,34 +290,6 @@ fn diverged(config: &TrainConfig, steps: u64, what: &str) -> Error {
         _ => format!("lower the learning rate ({})", config.learning_rate),
     };
     Error::Diverged(format!("{what} after {steps} steps; {cure}"))
-}
-
-impl Rollout {
-    /// Forgets everything but its memory.
-    fn clear(&mut self) {
-        self.states.clear();
-        self.actions.clear();
-        self.log_probabilities.clear();
-        self.advantages.clear();
-        self.returns.clear();
-    }
-}
-
-/// Draws an action by its probability: one word, whatever comes out.
-pub fn sample(actions: usize, log_probability: impl Fn(usize) -> f32, stream: &mut Stream) -> usize {
-    let (mut left, mut last) = (stream.unit() as f32, 0);
-    for a in 0..actions {
-        let p = log_probability(a).exp();
-        if p > 0.0 {
-            last = a;
-        }
-        left -= p;
-        if left < 0.0 {
-            return a;
-        }
-    }
-    // Rounding may leave a little; an action of probability zero is never taken.
-    last
 }
 
 fn normalise(values: &mut [f32]) {

@@ -253,10 +253,25 @@ mod tests {
         out
     }
 
+    /// Outputs and gradients of sum(weights * outputs) for some pictures of 9 x 9 pixels, against the equation.
+    fn compare(
+        encoder: &Encoder,
+        [parameters, gradients]: [&[f32]; 2],
+        pictures: &[f32],
+        found: (&[f32], &[f32]),
+    ) {
+        let wide: Vec<f64> = pictures.iter().map(|&x| f64::from(x)).collect();
+        let equation = |[parameters]: [&[f64]; 1]| {
+            let pictures = wide.chunks(encoder.picture_len());
+            pictures.flat_map(|picture| oracle(encoder, parameters, 9, picture)).collect()
+        };
+        check_gradients(&[parameters], &[gradients], equation, found);
+    }
+
     #[test]
     fn gradients_are_those_of_the_equation() {
         for group in ["C1", "C2", "C4", "D4"] {
-            let (encoder, side, mut noise) = (encoder(group, 9), 9, Noise::new(5));
+            let (encoder, mut noise) = (encoder(group, 9), Noise::new(5));
             let parameters = noise.normals(encoder.parameters());
             let pictures = noise.normals(2 * encoder.picture_len());
             let weights = noise.normals(2 * encoder.features());
@@ -266,16 +281,7 @@ mod tests {
             encoder.forward(&packed, &pictures, &mut work, &mut out).unwrap();
             let mut gradients = vec![0.0; parameters.len()];
             encoder.backward(&packed, &pictures, &weights, &mut work, &mut gradients).unwrap();
-            let wide: Vec<f64> = pictures.iter().map(|&x| f64::from(x)).collect();
-            check_gradients(
-                &[&parameters],
-                &[&gradients],
-                |[parameters]| {
-                    let pictures = wide.chunks(encoder.picture_len());
-                    pictures.flat_map(|picture| oracle(&encoder, parameters, side, picture)).collect()
-                },
-                (&out, &weights),
-            );
+            compare(&encoder, [&parameters, &gradients], &pictures, (&out, &weights));
         }
     }
 
@@ -283,7 +289,7 @@ mod tests {
     #[test]
     fn the_dictionary_has_the_gradients_of_the_equation() {
         for name in ["C1", "C2", "C4", "D4"] {
-            let (encoder, side, mut noise) = (encoder(name, 9), 9, Noise::new(5));
+            let (encoder, mut noise) = (encoder(name, 9), Noise::new(5));
             let dictionary = Dictionary::new(&encoder, &name.parse().unwrap()).unwrap();
             let parameters = noise.normals(encoder.parameters());
             // Few levels, so that parts repeat; the second picture is the first one with another corner.
@@ -304,16 +310,7 @@ mod tests {
             let mut gradients = vec![0.0; parameters.len()];
             let both = encoder.split_mut(&mut gradients).unwrap();
             dictionary.backward(&packed, &book, &weights, &mut work, both).unwrap();
-            let wide: Vec<f64> = pictures.iter().map(|&x| f64::from(x)).collect();
-            check_gradients(
-                &[&parameters],
-                &[&gradients],
-                |[parameters]| {
-                    let pictures = wide.chunks(encoder.picture_len());
-                    pictures.flat_map(|picture| oracle(&encoder, parameters, side, picture)).collect()
-                },
-                (&out, &weights),
-            );
+            compare(&encoder, [&parameters, &gradients], &pictures, (&out, &weights));
         }
     }
 
