@@ -142,7 +142,7 @@ fn kill_at_random(run: &Path, more: &[&str], length: Duration) -> Vec<Duration> 
 fn killed_runs_continue_to_the_same_bits() {
     for (name, more) in [
         ("wildlife", &WILDLIFE[..]),
-        ("traffic", &["--world", "traffic", "--method", "augment-random", "--steps", "960"]),
+        ("traffic", &["--world", "traffic", "--method", "augment-random", "--steps", "2880"]),
     ] {
         let folder = folder(&format!("train-killed-{name}"));
         let (one, two, killed) = (folder.join("one"), folder.join("two"), folder.join("killed"));
@@ -188,7 +188,7 @@ fn signals_write_a_checkpoint_and_say_how_to_continue() {
 #[test]
 fn signals_are_heard_within_long_evaluations() {
     let run = folder("train-signal-evaluation").join("run");
-    let more = ["--world", "traffic", "--steps", "80", "--set", "evaluate_episodes=1000", "--quiet"];
+    let more = ["--world", "traffic", "--steps", "80", "--set", "evaluate_episodes=5000", "--quiet"];
     let mut child = start(&small(&more, &run));
     // All steps are done; its evaluation would take a minute.
     wait_until(&mut child, "metrics", || has_metrics(&run));
@@ -216,7 +216,7 @@ fn finished_runs_say_so() {
     assert!(String::from_utf8(output.stderr).unwrap().contains("is finished"));
     assert!(output.stdout.is_empty());
     let summary = json(&["train", "--resume", text(whole())]);
-    assert_eq!(summary["steps"], 4000);
+    assert_eq!(summary["steps"], 12000);
     let output = finish(&["train", "--quiet", "--resume", text(whole())]);
     assert!(output.stdout.is_empty() && output.stderr.is_empty(), "{output:?}");
     refuses(&small(&WILDLIFE, whole()), "holds a run already");

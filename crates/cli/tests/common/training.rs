@@ -19,8 +19,8 @@ pub const SMALL: [&str; 11] = [
     "--set",
     "evaluate_every=800",
 ];
-/// The usual small run.
-pub const WILDLIFE: [&str; 2] = ["--steps", "4000"];
+/// The usual small run: a second or two, so that there is time to interrupt it.
+pub const WILDLIFE: [&str; 2] = ["--steps", "12000"];
 
 pub fn text(path: &Path) -> &str {
     path.to_str().unwrap()
