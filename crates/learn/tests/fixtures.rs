@@ -16,8 +16,8 @@ const KEPT: usize = 12;
 /// What rounding may change.
 const TOLERANCE: f64 = 1e-5;
 /// Gradients are sums of thousands of terms that partly cancel, and the dictionary adds them in another order: relative to
-/// the largest of a tensor they agree to three times that. (Ten of the twelve settings to 1e-5; the worst is 2.8e-5, a bias
-/// of a central team whose terms cancel.)
+/// the largest of a tensor they agree to three times that. (Eleven of the twelve settings to 1e-5; in the
+/// equivariant central team of traffic the worst is 2.8e-5, the bias of its policy.)
 const MOMENT_TOLERANCE: f64 = 3e-5;
 /// Adam's first step has the same length whatever the gradient, so where the gradient is this small a part of the largest,
 /// rounding decides about the step's sign.
