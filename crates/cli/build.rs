@@ -15,8 +15,10 @@ fn main() {
         git(&["status", "--porcelain", "--untracked-files=no", ":/crates", ":/Cargo.lock", ":/Cargo.toml"])
             .is_some_and(|s| !s.is_empty());
     println!("cargo::rustc-env=EQUIMARL_COMMIT={commit}{}", if changed { "-changed" } else { "" });
-    println!("cargo::rerun-if-changed=build.rs");
-    println!("cargo::rerun-if-changed=src");
+    // All crates, and not only this one: a changed learner is another program, too.
+    for path in ["..", "../../Cargo.toml", "../../Cargo.lock"] {
+        println!("cargo::rerun-if-changed={path}");
+    }
     if let Some(folder) = git(&["rev-parse", "--absolute-git-dir"]) {
         // HEAD changes on checkout, the log of HEAD on every commit.
         for file in ["HEAD", "logs/HEAD"] {

@@ -79,6 +79,8 @@ const tests = {
   async "play, pause, step, speed, seed and a new episode"() {
     const page = await open("#episode");
     await answered(page);
+    // A team that knows nothing yet plays long enough to be paused.
+    await team(page, "fresh:wildlife:plain");
     await after(page, () => page.click("#step"));
     assert.equal(await text(page, "steps"), "1");
     assert.match(await text(page, "total"), /−0\.050/);
@@ -126,7 +128,7 @@ const tests = {
     }
     // Switching keeps the state, so that the two kinds are seen in the same situation.
     await team(page, "run:small/equivariant");
-    const drones = () => page.locator("#here .agent").evaluateAll((all) => all.map((a) => a.getAttribute("transform")).join());
+    const drones = () => page.locator("#here [data-name=drone]").evaluateAll((all) => all.map((a) => [a.getAttribute("cx"), a.getAttribute("cy")].join()).join());
     const where = await drones();
     await after(page, () => page.click("#plain"));
     assert.equal(await drones(), where);
@@ -154,32 +156,70 @@ const tests = {
       await page.mouse.move(x + dx, y + dy, { steps: 3 });
       await page.mouse.up();
       await page.waitForFunction((b) => document.querySelector("#agents").textContent !== b, before);
+      await idle(page);
     };
     await team(page, "run:small/equivariant");
-    const field = await page.locator("#here .field").boundingBox();
+    const field = await page.locator("#here [data-name=field]").boundingBox();
     const cell = field.width / 7;
     const inwards = async (selector) => {
       const [x, y] = await middle(selector);
       return [x > field.x + field.width / 2 ? -1 : 1, y > field.y + field.height / 2 ? -1 : 1];
     };
-    for (const selector of ["#here .poacher", "#here [data-agent='1'] .drone"]) {
+    for (const selector of ["#here [data-name=poacher]", "#here [data-key='drone 1'] [data-name=drone]"]) {
       const [sx, sy] = await inwards(selector);
       await drag(selector, 2 * sx * cell, sy * cell);
       console.log(`   an edit took ${await page.evaluate(() => document.body.dataset.latency)} ms until it was seen`);
     }
     await team(page, "fresh:traffic:equivariant");
+    await page.evaluate(() => {
+      window.glided = 0;
+      const { animate } = Element.prototype;
+      Element.prototype.animate = function (...what) {
+        window.glided += this.matches(".thing") ? 1 : 0;
+        return animate.apply(this, what);
+      };
+    });
     for (let k = 0; k < 14; k++) await after(page, () => page.keyboard.press("."));
-    const city = await page.locator("#here .turn").boundingBox();
-    const vehicle = (await page.locator("#here .thing").first().getAttribute("data-key")).slice(1).split(":").map(Number);
-    const side = city.width / 15;
+    assert.ok((await page.evaluate(() => window.glided)) > 0, "what drives is seen to drive");
     // Onto the other street's first lane, wherever it was.
-    const [row, col] = vehicle;
-    await drag(`#here [data-key="v${row}:${col}"]`, (10 - col) * side, ((row === 6 ? 5 : 6) - row) * side);
+    const first = page.locator("#here [data-key='vehicle 0'] [data-name=vehicle]");
+    const { row, col, unit } = await first.evaluate((vehicle) => {
+      const { x, y, width, height } = vehicle.getBBox();
+      return { col: Math.floor(x + width / 2 - 0.4), row: Math.floor(y + height / 2 - 0.4), unit: vehicle.getScreenCTM().a };
+    });
+    const cells = () => page.locator("#here [data-name=vehicle]").evaluateAll((all) => all.map((v) => v.getAttribute("points")).sort().join(" "));
+    const were = await cells();
+    await drag("#here [data-key='vehicle 0'] [data-name=vehicle]", (10 - col) * unit, ((row === 6 ? 5 : 6) - row) * unit);
+    await idle(page);
+    assert.notEqual(await cells(), were);
+    assert.equal((await cells()).split(" ").length, were.split(" ").length, "no vehicle is lost");
+    assert.equal(await text(page, "refused"), "", "where it was dropped it could be");
     const before = await probabilities(page);
-    const red = await page.locator("#here .red").getAttribute("d");
-    await after(page, () => page.locator("#here [data-switch='3']").first().click());
-    assert.notEqual(await page.locator("#here .red").getAttribute("d"), red);
+    const red = () => page.locator("#here [data-key='light 3'] [data-name=red]").evaluateAll((all) => all.map((l) => l.getAttribute("x1")).join());
+    const was = await red();
+    // A light is a thin line, and can be hit beside it.
+    const [x, y] = await page.locator("#here [data-key='light 3'] [data-name=red]").evaluateAll((lines) => {
+      const points = lines.flatMap((line) => [[0.3, 0.3], [-0.3, 0.3], [0.3, -0.3], [-0.3, -0.3]].map(([dx, dy]) => {
+        const at = (k) => (Number(line.getAttribute(`${k}1`)) + Number(line.getAttribute(`${k}2`))) / 2;
+        return new DOMPoint(at("x") + dx, at("y") + dy).matrixTransform(line.getScreenCTM());
+      }));
+      // A vehicle may stand there.
+      const free = points.find((p) => document.elementFromPoint(p.x, p.y)?.matches("[data-key='light 3'] .hit"));
+      return [free.x, free.y];
+    });
+    await after(page, () => page.mouse.click(x, y));
+    assert.notEqual(await red(), was);
     assert.notEqual(await probabilities(page), before);
+    // What cannot be is said in the world's own words, and nothing changes.
+    const now = await cells();
+    await page.locator("#here [data-key='vehicle 0']").focus();
+    for (let k = 0; k < 40 && (await text(page, "refused")) === ""; k++) {
+      await after(page, () => page.keyboard.press("ArrowUp"));
+    }
+    assert.match(await text(page, "refused"), /cannot be moved/);
+    assert.equal((await cells()).split(" ").length, now.split(" ").length);
+    // The browser notes every edit that was refused on the way.
+    page.complaints = page.complaints.filter((text) => !text.includes("422"));
     await done(page);
   },
 
@@ -212,11 +252,29 @@ const tests = {
     assert.ok(await page.locator(".keys").isVisible());
     // Tab reaches what stands in the world, and arrows move it.
     await page.locator("#here [data-key='poacher']").focus();
-    const at = () => page.locator("#here [data-key='poacher']").getAttribute("transform");
+    const at = () => page.locator("#here [data-name=poacher]").getAttribute("points");
     const here = await at();
     await after(page, () => page.keyboard.press("ArrowUp"));
     assert.notEqual(await at(), here);
     assert.equal(await page.evaluate(() => document.activeElement.dataset.key), "poacher", "the focus stays");
+    // Keys that are faster than answers all count.
+    const high = (points) => Number(points.split(/[ ,]/)[1]);
+    const before = high(await at());
+    await after(page, async () => {
+      for (let k = 0; k < 2; k++) await page.keyboard.press("ArrowDown");
+    });
+    const moved = high(await at()) - before;
+    assert.ok([2, -5].some((way) => Math.abs(moved - way) < 0.1), `moved by ${moved}`);
+    await team(page, "fresh:traffic:equivariant");
+    await page.locator("#here [data-key='light 1']").focus();
+    const light = () => page.locator("#here [data-key='light 1']").getAttribute("aria-label");
+    const shone = await light();
+    await after(page, () => page.keyboard.press("Enter"));
+    assert.notEqual(await light(), shone);
+    assert.equal(await page.evaluate(() => document.activeElement.dataset.key), "light 1", "the focus stays");
+    await page.locator("#here [data-agent='2']").focus();
+    await after(page, () => page.keyboard.press("Enter"));
+    assert.equal(await page.locator(".card.chosen").getAttribute("data-agent"), "2");
     // Everything that can be pressed has a name.
     const nameless = await page.locator("button, a, input, select, [role=button]").evaluateAll((all) => all
       .filter((e) => e.checkVisibility() && !(e.textContent.trim() || e.getAttribute("aria-label") || e.labels?.[0]?.textContent.trim()))
@@ -286,14 +344,39 @@ const tests = {
     }
   },
 
+  async "every option of a world has a field, and what cannot be is said"() {
+    const page = await open("#episode");
+    await answered(page);
+    await team(page, "fresh:traffic:equivariant");
+    const labels = () => page.locator("#settings label").allTextContents();
+    assert.deepEqual(await labels(), ["Rows", "Cols", "Arrival steps", "Arrival probability", "Step limit"]);
+    await after(page, async () => {
+      await page.fill("#set-step_limit", "2");
+      await page.locator("#set-step_limit").blur();
+    });
+    for (let k = 0; k < 2; k++) await after(page, () => page.click("#step"));
+    assert.match(await text(page, "ending"), /cut off/);
+    await team(page, "run:small/equivariant");
+    assert.deepEqual(await labels(), ["Drones", "Grid"]);
+    await page.fill("#set-grid", "8");
+    await page.locator("#set-grid").blur();
+    await page.waitForFunction(() => /grid/.test(document.querySelector("#problem").textContent));
+    await after(page, async () => {
+      await page.fill("#set-grid", "7");
+      await page.locator("#set-grid").blur();
+    });
+    page.complaints = page.complaints.filter((text) => !text.includes("422"));
+    await done(page);
+  },
+
   async "ten by ten junctions"() {
     const page = await open("#episode");
     await answered(page);
     await team(page, "fresh:traffic:equivariant");
     for (const id of ["rows", "cols"]) {
       await after(page, async () => {
-        await page.fill(`#${id}`, "10");
-        await page.locator(`#${id}`).blur();
+        await page.fill(`#set-${id}`, "10");
+        await page.locator(`#set-${id}`).blur();
       });
     }
     assert.equal(await page.locator("#here .agent").count(), 100);
@@ -302,6 +385,15 @@ const tests = {
     await page.waitForFunction(() => Number(document.querySelector("#steps").textContent) >= 10);
     await page.click("#play");
     await picture(page, "city");
+    // From far away junctions have no shape of their own, but can be chosen.
+    await after(page, async () => {
+      await page.fill("#set-rows", "13");
+      await page.locator("#set-rows").blur();
+    });
+    assert.equal(await page.locator("#here .agent").count(), 130);
+    await after(page, () => page.locator("#here [data-agent='64']").click());
+    assert.equal(await page.locator(".card.chosen").getAttribute("data-agent"), "64");
+    await picture(page, "large-city");
     await done(page);
   },
 

@@ -3,13 +3,15 @@
 
 use crate::number::whole;
 use crate::output::print;
+use crate::registry;
 use crate::train::sparkline;
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args as ClapArgs;
 use equimarl_lab::Record;
 use equimarl_lab::figure::{Chart, Measure, Reference, learning_curves};
-use equimarl_learn::{RECENT, TrainConfig, WorldConfig, checkpoint};
+use equimarl_learn::{RECENT, TrainConfig, checkpoint};
 use equimarl_nn::model::write_file;
+use equimarl_worlds::{Spec, WorldConfig};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use serde_json::Value;
 use std::fs;
@@ -20,8 +22,6 @@ use std::time::{Duration, Instant};
 
 /// The two teams.
 const METHODS: [&str; 2] = ["equivariant", "plain"];
-/// What a team counts as having learned.
-const MARK: &str = "1.5";
 const FIGURE: &str = "curves.svg";
 const POINTS: usize = 30;
 const BETWEEN_LINES: Duration = Duration::from_secs(5);
@@ -46,14 +46,19 @@ impl Default for Args {
 }
 
 pub fn run(args: &Args) -> Result<ExitCode> {
-    clear(&args.out)?;
+    let world = demonstrated()?;
+    let described = registry().describe(&world)?;
+    clear(&args.out, &world)?;
     eprintln!(
-        "Three drones learn to catch a poacher together, twice: one team's network knows that a turned world is the\n\
-         same world, the other has to find out. Both get {} steps of the same kind of training.\n",
+        "{} Two teams learn it side by side: one team's network\n\
+         knows that a turned world is the same world, the other has to find out. Both get {} steps of the same kind of\n\
+         training.\n",
+        registry().get(&world.name)?.about(),
         args.steps
     );
     let start = Instant::now();
-    let children: Result<Vec<Child>> = METHODS.iter().map(|method| spawn(args, method)).collect();
+    let children: Result<Vec<Child>> =
+        METHODS.iter().map(|method| spawn(args, &world.name, method)).collect();
     watch(children?, args)?;
     let read = |method: &&str| -> Result<Value> {
         let path = args.out.join(method).join("summary.json");
@@ -64,25 +69,31 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     let summaries = summaries?;
     let figure = args.out.join(FIGURE);
     let records: Result<Vec<Record>> =
-        METHODS.iter().map(|m| Ok(Record::of_run(&args.out.join(m), m, None)?)).collect();
+        METHODS.iter().map(|m| Ok(Record::of_run(registry(), &args.out.join(m), m, None)?)).collect();
     let best = summaries[0]["evaluation"]["optimum"].as_f64();
     let lines = best.map(|b| Reference::new(format!("best possible, {b:.2}"), b));
     let chart = Chart {
-        title: "Three drones, one seed".into(),
+        title: format!("{}, one seed", described.title),
         description: "The return of the equivariant and of the plain team over their training.".into(),
-        ..learning_curves(&records?.iter().collect::<Vec<_>>(), Measure::Return, lines.into_iter().collect())
+        ..learning_curves(&records?.iter().collect::<Vec<_>>(), &Measure::RETURN, lines.into_iter().collect())
     };
     write_file(&figure, chart.svg().as_bytes())?;
-    print(&closing(&summaries, args, &figure, start.elapsed()))?;
+    print(&closing(&summaries, &described.spec, args, &figure, start.elapsed()))?;
     Ok(ExitCode::SUCCESS)
 }
 
+/// The world that is shown: the first one.
+fn demonstrated() -> Result<WorldConfig> {
+    let name = registry().names().first().copied().context("this program has no worlds")?;
+    Ok(registry().usual(name)?)
+}
+
 /// Removes what an earlier demo left, and nothing else: if anything there is not a demo's, nothing is removed.
-fn clear(folder: &Path) -> Result<()> {
+fn clear(folder: &Path, world: &WorldConfig) -> Result<()> {
     let mut earlier = vec![];
     for method in METHODS {
         let run = folder.join(method);
-        if holds_demo(&run, method)? {
+        if holds_demo(&run, world, method)? {
             earlier.push(run);
         }
     }
@@ -99,14 +110,14 @@ fn clear(folder: &Path) -> Result<()> {
 }
 
 /// Whether an earlier demo trained here. Refuses a folder that holds anything else.
-fn holds_demo(run: &Path, method: &str) -> Result<bool> {
+fn holds_demo(run: &Path, world: &WorldConfig, method: &str) -> Result<bool> {
     let empty = fs::read_dir(run).is_ok_and(|mut files| files.next().is_none());
     if empty || !run.try_exists().unwrap_or(true) {
         return Ok(false);
     }
-    let mut own = TrainConfig::preset("paper", WorldConfig::wildlife(), method.parse()?)?;
+    let mut own = TrainConfig::preset(registry(), "paper", world.clone(), method.parse()?)?;
     own.evaluate_every = 0;
-    let made = checkpoint::read_config(run)
+    let made = checkpoint::read_config(registry(), run)
         .map(|found| found == TrainConfig { steps: found.steps, seed: found.seed, ..own })
         .unwrap_or(false);
     ensure!(
@@ -125,7 +136,7 @@ fn remove(run: &Path) -> std::io::Result<()> {
         done => done,
     };
     gone(fs::remove_dir_all(run.join("checkpoint")))?;
-    for file in ["metrics.jsonl", "model.safetensors", "summary.json", "config.toml"] {
+    for file in ["metrics.jsonl", "model.safetensors", "summary.json", "spec.json", "config.toml"] {
         gone(fs::remove_file(run.join(file)))?;
     }
     // It may not be empty.
@@ -134,10 +145,10 @@ fn remove(run: &Path) -> std::io::Result<()> {
 }
 
 /// Each team is a process of its own, on a core of its own.
-fn spawn(args: &Args, method: &str) -> Result<Child> {
+fn spawn(args: &Args, world: &str, method: &str) -> Result<Child> {
     let program = std::env::current_exe().context("cannot find this program")?;
     Command::new(program)
-        .args(["train", "--world", "wildlife", "--preset", "paper", "--threads", "1", "--json"])
+        .args(["train", "--world", world, "--preset", "paper", "--threads", "1", "--json"])
         .args(["--method", method, "--steps", &args.steps.to_string(), "--seed", &args.seed.to_string()])
         .args(["--set", "evaluate_every=0", "--out"])
         .arg(args.out.join(method))
@@ -199,31 +210,39 @@ fn watch(mut children: Vec<Child>, args: &Args) -> Result<()> {
 }
 
 /// Three plain sentences: what was learned, how many steps it took, what to try next.
-fn closing(summaries: &[Value], args: &Args, figure: &Path, time: Duration) -> String {
+fn closing(summaries: &[Value], spec: &Spec, args: &Args, figure: &Path, time: Duration) -> String {
     let number = |v: &Value| v.as_f64().map_or("?".into(), |x| format!("{x:.2}"));
-    let reached = |s: &Value| match s["reached"][MARK].as_u64() {
-        Some(steps) => format!("{steps} environment steps"),
-        None => format!("more than {} environment steps", args.steps),
-    };
     let [symmetric, plain] = summaries else { return String::new() };
-    let model = args.out.join("equivariant");
-    // As it was called, so that it can be pasted: whoever came by `cargo run` has no `equimarl` on the path.
-    let program = std::env::args().next().unwrap_or_else(|| "equimarl".into());
-    format!(
-        "\nAfter {} steps the symmetric team returns {} and the plain team {}, of at most {} that anybody could reach \
-         ({:.0} s, figure {}).\n\
-         To pass a return of {MARK} on average over 100 episodes, the symmetric team needed {} and the plain team {}.\n\
-         Next, watch it ({program} play --model {} --watch), give it six drones (--drones 6), or check that it turns \
-         with its world ({program} check network --model {}).\n",
+    let best = symmetric["evaluation"]["optimum"].as_f64();
+    let best = best.map_or(String::new(), |b| format!(", of at most {b:.2} that anybody could reach"));
+    let mut text = format!(
+        "\nAfter {} steps the symmetric team returns {} and the plain team {}{best} ({:.0} s, figure {}).\n",
         args.steps,
         number(&symmetric["return"]["mean"]),
         number(&plain["return"]["mean"]),
-        number(&symmetric["evaluation"]["optimum"]),
         time.as_secs_f64(),
         figure.display(),
-        reached(symmetric),
-        reached(plain),
+    );
+    // Returns are what the figure shows; thresholds of another measure would need words of their own.
+    if let (Some(threshold), None) = (spec.thresholds.first(), spec.first_measure()) {
+        let reached = |s: &Value| match s["reached"][threshold.to_string()].as_u64() {
+            Some(steps) => format!("{steps} environment steps"),
+            None => format!("more than {} environment steps", args.steps),
+        };
+        text += &format!(
+            "To pass a return of {threshold} on average over {RECENT} episodes, the symmetric team needed {} and the plain \
+             team {}.\n",
+            reached(symmetric),
+            reached(plain)
+        );
+    }
+    let model = args.out.join("equivariant");
+    // As it was called, so that it can be pasted: whoever came by `cargo run` has no `equimarl` on the path.
+    let program = std::env::args().next().unwrap_or_else(|| "equimarl".into());
+    text + &format!(
+        "Next, watch it ({program} play --model {0} --watch), see it in the browser ({program} view {1}), or check that it \
+         turns with its world ({program} check network --model {0}).\n",
         model.display(),
-        model.display(),
+        args.out.display(),
     )
 }

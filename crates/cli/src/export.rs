@@ -35,7 +35,7 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<ExitCode> {
     let (mut network, metadata, _) = network::read(&args.model)?;
     let dense = network.dense()?;
-    dense.save(&args.dense, &metadata.extra)?;
+    dense.save(&args.dense, &metadata.world, &metadata.extra)?;
     if let Some(path) = &args.sample {
         write_file(path, format!("{}\n", sample(&mut network, args.seed)?).as_bytes())?;
     }
@@ -63,6 +63,9 @@ const HEARS: [&[usize]; 3] = [&[1, 2], &[0], &[]];
 
 /// A random state, and what the network says about it.
 fn sample(network: &mut Network, seed: u64) -> Result<Value> {
+    if network.config().setting.sees_features() {
+        return sample_features(network, seed);
+    }
     let mut stream = Stream::new(seed, Purpose::Audit, 0);
     let setting = &network.config().setting.clone();
     let central = network.is_central();
@@ -97,6 +100,51 @@ fn sample(network: &mut Network, seed: u64) -> Result<Value> {
         "pictures": pictures,
         "neighbours": if central { vec![] } else { HEARS.to_vec() },
         "edges": edges,
+        "logits": output.logits.chunks(network.actions()).collect::<Vec<_>>(),
+        "value": output.values,
+    }))
+}
+
+/// A random state of a network that sees feature vectors. Every agent hears two senders of each kind.
+fn sample_features(network: &mut Network, seed: u64) -> Result<Value> {
+    let mut stream = Stream::new(seed, Purpose::Audit, 0);
+    let mut normals = |n: usize| (0..n).map(|_| stream.normal() as f32).collect::<Vec<f32>>();
+    let config = network.config().clone();
+    let senses = config.senses()?;
+    let mut batch = Batch::with_senders(senses.senders.len());
+    let (mut features, mut edges) = (vec![], vec![]);
+    let mut heard: Vec<Vec<Value>> = vec![vec![]; senses.senders.len()];
+    for neighbours in HEARS {
+        let own = normals(senses.features);
+        batch.see(&own)?;
+        features.push(own);
+        let vectors: Vec<Vec<f32>> = neighbours.iter().map(|_| normals(senses.edge)).collect();
+        for (&from, vector) in neighbours.iter().zip(&vectors) {
+            batch.hear(from as u32, vector);
+        }
+        edges.push(vectors);
+        for (k, (_, dim)) in senses.senders.iter().enumerate() {
+            let both = [0, 1].map(|_| (normals(senses.edge), normals(*dim)));
+            for (edge, seen) in &both {
+                let id = if *dim > 0 { batch.senders[k].vectors.id(seen)? } else { 0 };
+                batch.senders[k].hear(id, edge);
+            }
+            let [one, two] = both;
+            heard[k].push(json!({ "edges": [one.0, two.0], "features": [one.1, two.1] }));
+        }
+        batch.end_agent();
+    }
+    batch.end_state();
+    let mut cache = Cache::default();
+    network.forward(&batch, &mut cache)?;
+    let output = cache.output();
+    let senders: serde_json::Map<String, Value> =
+        senses.senders.iter().zip(heard).map(|((kind, _), list)| (kind.to_string(), json!(list))).collect();
+    Ok(json!({
+        "features": features,
+        "neighbours": HEARS,
+        "edges": edges,
+        "senders": senders,
         "logits": output.logits.chunks(network.actions()).collect::<Vec<_>>(),
         "value": output.values,
     }))

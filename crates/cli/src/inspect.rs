@@ -58,6 +58,7 @@ fn as_json(found: &Metadata, weights: usize) -> Value {
         "weights": weights,
         "layers": layers,
         "network": network,
+        "settings": found.world.get("settings"),
         "extra": found.extra,
     })
 }
@@ -88,11 +89,19 @@ fn text(found: &Metadata, weights: usize) -> String {
         found.parameters,
         table(&["layer", "in", "out", "weight", "rank", "bias rank"], &rows),
     );
+    match found.world.get("settings").and_then(Value::as_object) {
+        Some(settings) => {
+            let list: Vec<String> = settings.iter().map(|(key, value)| format!("{key} = {value}")).collect();
+            let line = format!("its world: {} with {}", network.setting.world, list.join(", "));
+            text += &format!("\n{}\n", printable(&line));
+        }
+        None => text += "\nit does not say what its world was like\n",
+    }
     let content = match found.content {
         Content::Coefficients => "coefficients",
         Content::Dense => "realised weights",
     };
-    text += &format!("\n{content} in format {}, by {}\n", found.format, printable(&found.software));
+    text += &format!("{content} in format {}, by {}\n", found.format, printable(&found.software));
     if let Value::Object(extra) = &found.extra {
         for (key, value) in extra {
             text += &printable(&format!("{key}: {value}"));

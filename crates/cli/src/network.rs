@@ -1,26 +1,22 @@
 //! Networks by name, shared by all verbs.
 
-use crate::world::{WorldArgs, WorldName};
-use anyhow::{Context, Error, Result, anyhow, bail, ensure};
+use crate::registry;
+use crate::world::{WorldArgs, changes};
+use anyhow::{Context, Error, Result, anyhow, bail};
 use equimarl_group::Group;
 use equimarl_learn::checkpoint::{self, Snapshot};
-use equimarl_nn::{Kind, Metadata, Network, NetworkConfig, Setting};
-use equimarl_worlds::{Purpose, Stream};
+use equimarl_learn::{check_fit, setting, world_note, world_of};
+use equimarl_nn::{Kind, Metadata, Network, NetworkConfig};
+use equimarl_worlds::{Envs, Purpose, Stream, WorldConfig};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
 const MODEL: &str = "model.safetensors";
 
-/// The paper's network for a world of this size.
-pub fn paper_config(world: WorldName, size: &WorldArgs, kind: Kind, group: &Group) -> Result<NetworkConfig> {
-    let setting = match world {
-        WorldName::Wildlife => Setting::wildlife(size.drones.unwrap_or(3), size.grid.unwrap_or(7), group)?,
-        WorldName::Traffic => {
-            let (rows, cols) = size.junctions()?;
-            Setting::traffic(rows, cols, group)?
-        }
-    };
-    Ok(NetworkConfig::paper(setting, kind, group))
+/// The usual network for a world.
+pub fn usual_config(world: &WorldConfig, kind: Kind, group: &Group) -> Result<NetworkConfig> {
+    let envs = registry().make(world, group, 1)?;
+    Ok(NetworkConfig::usual(setting(envs.spec(), kind)?, kind, group))
 }
 
 /// A network with fresh weights from `seed`.
@@ -29,37 +25,40 @@ pub fn fresh(config: &NetworkConfig, seed: u64) -> Result<Network> {
     Ok(Network::init(config, &mut || stream.normal())?)
 }
 
-/// A trained network, the world it was made for, and that world's size where flags do not say otherwise. A run that is not
-/// finished, and the file of a checkpoint, give the network as it was then.
-pub fn load(path: &Path, size: &WorldArgs) -> Result<(Network, WorldName, WorldArgs)> {
-    let (network, _, file) = read(path)?;
-    let setting = &network.config().setting;
-    let mut size = size.clone();
-    let world = match setting.world.as_str() {
-        "wildlife" => {
-            size.drones = size.drones.or(Some(setting.agents));
-            // A drone sees the whole grid, so its network has the grid built in.
-            let grid = setting.picture[1] / 3;
-            ensure!(
-                size.grid.is_none_or(|asked| asked == grid),
-                "this team was trained on {grid} x {grid} cells, and --grid cannot change that; --drones can be changed"
-            );
-            size.grid = Some(grid);
-            WorldName::Wildlife
-        }
-        "traffic" => {
-            // The whole city's picture is 5 (8R - 1) x 5 (8C - 1) pixels.
-            let junctions = |pixels: usize| (pixels / 5 + 1) / 8;
-            let [_, height, width] = setting.central_picture;
-            let own = format!("{}x{}", junctions(height), junctions(width));
-            size.junctions = size.junctions.or(Some(own));
-            WorldName::Traffic
-        }
-        other => {
-            bail!("{} was made for the world `{other}`, which this program does not have", file.display())
-        }
-    };
-    Ok((network, world, size))
+/// A trained network and its world.
+pub struct Trained {
+    pub network: Network,
+    pub world: WorldConfig,
+}
+
+impl Trained {
+    /// Environments of its world for this network, which need not be a symmetry of the whole world: a local network
+    /// transforms what one agent sees.
+    pub fn make(&self, count: usize) -> Result<Box<dyn Envs>> {
+        let envs = registry().make(&self.world, self.network.group(), count)?;
+        check_fit(envs.spec(), self.network.config())?;
+        Ok(envs)
+    }
+}
+
+/// A trained network and the world that it was made for, or what flags make of that. A run that is not finished, and the file
+/// of a checkpoint, give the network as it was then. What had to be assumed and what was changed is said.
+pub fn load(path: &Path, asked: Option<&str>, options: &WorldArgs) -> Result<Trained> {
+    let (network, metadata, file) = read(path)?;
+    let known = world_of(registry(), &metadata).with_context(|| format!("cannot use {}", file.display()))?;
+    if asked.is_some_and(|asked| asked != known.world.name) {
+        bail!("{} was made for the world `{}`, not for that of --world", path.display(), known.world.name);
+    }
+    let trained = Trained { world: options.over(&known.world)?, network };
+    // What does not fit is refused before anything is said about it.
+    trained.make(1)?;
+    if let Some(assumed) = &known.assumed {
+        eprintln!("{}: {assumed}", file.display());
+    }
+    if let Some(changes) = changes(&known.world, &trained.world) {
+        eprintln!("another world than the model's: {changes}");
+    }
+    Ok(trained)
 }
 
 /// A trained network, what is known of it, and where it was found.
@@ -74,7 +73,7 @@ pub fn read(path: &Path) -> Result<(Network, Metadata, PathBuf)> {
     let file = model_file(path)?;
     match Network::load(&file) {
         Ok((network, metadata)) => Ok((network, metadata, file)),
-        Err(error) => match Snapshot::load(&file) {
+        Err(error) => match Snapshot::load(registry(), &file) {
             Ok(snapshot) => of(snapshot, &file),
             Err(_) => Err(error.into()),
         },
@@ -89,7 +88,7 @@ pub fn describe(path: &Path) -> Result<Metadata> {
     let file = model_file(path)?;
     match Metadata::load(&file) {
         Ok(metadata) => Ok(metadata),
-        Err(error) => match Snapshot::load(&file) {
+        Err(error) => match Snapshot::load(registry(), &file) {
             Ok(snapshot) => metadata_of(&snapshot),
             Err(_) => Err(error.into()),
         },
@@ -101,7 +100,8 @@ fn latest(path: &Path) -> Result<Option<Snapshot>> {
     if !path.is_dir() || path.join(MODEL).exists() {
         return Ok(None);
     }
-    let found = Snapshot::latest(path).with_context(|| format!("cannot use {}", path.display()))?;
+    let found =
+        Snapshot::latest(registry(), path).with_context(|| format!("cannot use {}", path.display()))?;
     let Some(snapshot) = found else { return Err(no_model(path)) };
     let (done, all) = (snapshot.steps, snapshot.config.steps);
     eprintln!("{} is not finished: this is its team after {done} of {all} steps", path.display());
@@ -111,12 +111,16 @@ fn latest(path: &Path) -> Result<Option<Snapshot>> {
 /// What the model file would say if the run had ended here.
 fn metadata_of(snapshot: &Snapshot) -> Result<Metadata> {
     let config = &snapshot.config;
-    Ok(snapshot.network.metadata(&json!({
-        "seed": config.seed,
-        "steps": snapshot.steps,
-        "method": config.method,
-        "config_hash": config.hash(),
-    }))?)
+    let world = world_note(registry(), &config.world)?;
+    Ok(snapshot.network.metadata(
+        &world,
+        &json!({
+            "seed": config.seed,
+            "steps": snapshot.steps,
+            "method": config.method,
+            "config_hash": config.hash(registry()),
+        }),
+    )?)
 }
 
 /// A model file, given as itself or as the directory of the finished run that holds it.

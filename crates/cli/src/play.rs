@@ -1,37 +1,31 @@
 //! `equimarl play`: whole episodes, summed up.
 
+use crate::examples::examples;
 use crate::network;
 use crate::number::whole;
 use crate::output::{print, print_json, table};
+use crate::registry;
 use crate::show::ShowArgs;
-use crate::world::{AnyWorld, WorldArgs, WorldName};
+use crate::world::{self, WorldArgs};
 use anyhow::{Result, bail, ensure};
 use clap::Args as ClapArgs;
 use equimarl_learn::{Choice, Learned};
-use equimarl_nn::Network;
-use equimarl_worlds::look::Look;
-use equimarl_worlds::{Controller, Measures, Summary, Symmetric, World, play, traffic, wildlife};
+use equimarl_worlds::{Controller, Envs, Named, Spec, Summary, WorldConfig, play};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 #[derive(ClapArgs)]
-#[command(after_help = "\
-Controllers: random, greedy, optimal for wildlife; random, fixed-cycle, longest-queue, max-pressure for traffic.
-All controllers meet the same episodes when they are given the same seed.
-
-Examples:
-  equimarl play --world traffic --controller max-pressure --junctions 4x4 --episodes 20
-  equimarl play --model runs/a --drones 6 --gif six.gif")]
+#[command(after_help = help())]
 pub struct Args {
     /// The world to play in; a model knows its own.
-    #[arg(long, required_unless_present = "model")]
-    world: Option<WorldName>,
-    /// Who decides.
+    #[arg(long, value_name = "NAME", required_unless_present = "model", value_parser = world::names())]
+    world: Option<String>,
+    /// Who decides: `random`, or one of the world's own controllers.
     #[arg(long, value_name = "NAME", required_unless_present = "model", conflicts_with = "model")]
     controller: Option<String>,
-    /// A trained team decides: a run directory or a model file. Distributed teams play with any number of drones or
-    /// junctions; drones stay on the grid they were trained on.
+    /// A trained team decides: a run directory or a model file, in the world that it was trained in. Options of the world
+    /// change that; distributed teams play with any number of agents.
     #[arg(long, value_name = "RUN_OR_FILE")]
     model: Option<PathBuf>,
     /// The model takes its likeliest action instead of drawing one.
@@ -43,9 +37,6 @@ pub struct Args {
     /// The seed of the episodes.
     #[arg(long, default_value_t = 0, allow_negative_numbers = true, value_parser = whole::<u64>)]
     seed: u64,
-    /// The fixed-cycle controller: steps of a phase [default: 4].
-    #[arg(long, value_name = "P", allow_negative_numbers = true)]
-    period: Option<usize>,
     #[command(flatten)]
     size: WorldArgs,
     #[command(flatten)]
@@ -55,6 +46,22 @@ pub struct Args {
     json: bool,
 }
 
+fn help() -> String {
+    let mut controllers = String::from("Controllers:");
+    for world in registry().iter() {
+        let spec = registry().usual(world.name()).and_then(|w| registry().describe(&w));
+        let names = spec.map(|d| d.spec.controllers.join(", ")).unwrap_or_default();
+        let names = if names.is_empty() { "random".into() } else { format!("random, {names}") };
+        controllers += &format!("\n  {}: {names}", world.name());
+    }
+    controllers += "\nSome take a number, as in fixed-cycle:6. All controllers meet the same episodes when they are given \
+                    the same seed.";
+    examples(
+        &controllers,
+        &["play --world {world} --controller random --episodes 20", "play --model runs/a --gif film.gif"],
+    )
+}
+
 pub fn run(args: &Args) -> Result<ExitCode> {
     ensure!(args.episodes > 0, "there is nothing to report about 0 episodes: ask for at least 1");
     // clap's `requires` does not see this: the model that is missing conflicts with the controller that is there.
@@ -62,40 +69,20 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         !args.greedy || args.model.is_some(),
         "--greedy belongs to --model: it says how a trained team decides"
     );
+    let Players { world, mut envs, mut controller } = args.players()?;
     let who = args.controller.as_deref().unwrap_or("model");
-    if args.period.is_some() && who != "fixed-cycle" {
-        bail!("--period belongs to the fixed-cycle controller");
+    args.show.show(&mut *envs, &mut *controller, args.seed)?;
+    let summary = play(&mut *envs, &mut *controller, args.episodes, args.seed)?;
+    let mut about = json!({ "world": world.name });
+    for (key, value) in world.settings.iter() {
+        about[key] = json!(value);
     }
-    let period = args.period.unwrap_or(traffic::FixedCycle::USUAL);
-    let (model, world) = args.world_and_model()?;
-    let (order, summary, mut about) = match world {
-        AnyWorld::Wildlife(world) => {
-            let measures = wildlife::Captures::default();
-            let (order, summary) = match model {
-                Some(network) => args.play_learned(&world, &network, measures)?,
-                None => args.play(&world, &mut *wildlife::controller(who, &world)?, measures)?,
-            };
-            (order, summary, json!({ "world": "wildlife", "drones": world.team(), "grid": world.grid() }))
-        }
-        AnyWorld::Traffic(world) => {
-            let measures = traffic::TrafficMeasures::default();
-            let (order, summary) = match model {
-                Some(network) => args.play_learned(&world, &network, measures)?,
-                None => args.play(&world, &mut *traffic::traffic_controller(who, period)?, measures)?,
-            };
-            let size = [world.options().rows, world.options().cols];
-            (order, summary, json!({ "world": "traffic", "junctions": size }))
-        }
-    };
     about["controller"] = json!(who);
     if let Some(model) = &args.model {
         about["model"] = json!(model);
         about["greedy"] = json!(args.greedy);
     }
     about["seed"] = json!(args.seed);
-    if who == "fixed-cycle" {
-        about["period"] = json!(period);
-    }
     if args.json {
         let mut value = serde_json::to_value(&summary)?;
         if let (Value::Object(value), Value::Object(about)) = (&mut value, about) {
@@ -103,55 +90,42 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         }
         print_json(&value)?;
     } else {
-        let world = about["world"].as_str().unwrap_or_default();
-        print(&text(world, who, order, &summary))?;
+        print(&text(&world.name, who, envs.spec(), &summary))?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
+/// A world, and who decides in it.
+struct Players {
+    world: WorldConfig,
+    envs: Box<dyn Envs>,
+    controller: Box<dyn Controller>,
+}
+
 impl Args {
-    /// The world of the flags or of the model, and the model if there is one.
-    fn world_and_model(&self) -> Result<(Option<Network>, AnyWorld)> {
+    /// The world of the flags or of the model, and who decides in it.
+    fn players(&self) -> Result<Players> {
         let Some(path) = &self.model else {
-            let Some(world) = self.world else { bail!("give --world, or --model") };
-            return Ok((None, self.size.build(world, None)?));
+            let Some(name) = &self.world else { bail!("give --world, or --model") };
+            let world = self.size.of(name)?;
+            let Some(group) = registry().usual_group(&world) else { bail!("there is no world `{name}`") };
+            let envs = registry().make(&world, &group.parse()?, 1)?;
+            let who = self.controller.as_deref().unwrap_or("random");
+            let controller = Named::new(who, envs.world(0))?;
+            return Ok(Players { world, envs, controller: Box::new(controller) });
         };
-        let (network, world, size) = network::load(path, &self.size)?;
-        if self.world.is_some_and(|asked| asked != world) {
-            bail!("{} was made for another world than --world", path.display());
-        }
-        // A local network is equivariant on any city; the city itself need not be.
-        let world = size.build_for_network(world, network.group())?;
-        Ok((Some(network), world))
-    }
-
-    fn play_learned<W: Symmetric + Look, M: Measures<W>>(
-        &self,
-        world: &W,
-        network: &Network,
-        measures: M,
-    ) -> Result<(&'static [&'static str], Summary)> {
+        let trained = network::load(path, self.world.as_deref(), &self.size)?;
+        let envs = trained.make(1)?;
         let choice = if self.greedy { Choice::Greedy } else { Choice::Sampled };
-        let mut learned = Learned::new(network.policy()?, &network.sharing(), choice, world)?;
-        self.play(world, &mut learned, measures)
-    }
-
-    /// Shows the first episode if asked to, then plays them all. Gives the measures' names in their order, too.
-    fn play<W: World + Look, M: Measures<W>>(
-        &self,
-        world: &W,
-        controller: &mut dyn Controller<W>,
-        mut measures: M,
-    ) -> Result<(&'static [&'static str], Summary)> {
-        self.show.show(world, controller, &mut measures, self.seed)?;
-        let summary = play(world, controller, &mut measures, self.episodes, self.seed)?;
-        Ok((measures.names(), summary))
+        let learned = Learned::new(trained.network.policy()?, &trained.network.sharing(), choice, &*envs)?;
+        Ok(Players { world: trained.world, envs, controller: Box::new(learned) })
     }
 }
 
-fn text(world: &str, who: &str, order: &[&str], summary: &Summary) -> String {
+fn text(world: &str, who: &str, spec: &Spec, summary: &Summary) -> String {
     let mut rows = vec![("return", summary.total), ("length", summary.length)];
-    rows.extend(order.iter().filter_map(|&name| Some((name, *summary.measures.get(name)?))));
+    let own = spec.measures.iter().map(|m| m.name.as_str());
+    rows.extend(own.filter_map(|name| Some((name, *summary.measures.get(name)?))));
     let number = |value: f64| if value.is_nan() { "-".into() } else { format!("{value:.4}") };
     let rows: Vec<Vec<String>> =
         rows.into_iter().map(|(name, s)| vec![name.into(), number(s.mean), number(s.stderr)]).collect();

@@ -1,6 +1,7 @@
 //! `equimarl replay`: a scripted episode, step by step.
 
 use crate::output::{print, print_json};
+use crate::registry;
 use anyhow::{Context, Result};
 use clap::Args as ClapArgs;
 use std::path::PathBuf;
@@ -11,10 +12,8 @@ const LARGEST: u64 = 64 << 20;
 
 #[derive(ClapArgs)]
 #[command(after_help = "\
-A traffic script (arrivals are [step, entry row, entry column]):
-  {\"world\":\"traffic\",\"rows\":2,\"cols\":2,\"schedule\":[[0,2,0]],\"actions\":[[1,1,1,1],[1,1,1,1]]}
-A wildlife script:
-  {\"world\":\"wildlife\",\"grid\":7,\"drones\":[[3,1],[3,4]],\"poacher\":[3,3],\"actions\":[[2,0],[2,0]],\"poacher_moves\":[0]}")]
+A script names its world and holds all actions, as in {\"world\": NAME, \"actions\": [[0, 1], [2, 0]], ...}. What else it holds
+is the world's own: a start, and all chance. docs/worlds.md has those of the worlds that come with equimarl.")]
 pub struct Args {
     /// A JSON file with a start, all actions and all chance.
     file: PathBuf,
@@ -28,11 +27,13 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     let size = std::fs::metadata(&args.file).with_context(|| format!("cannot read {name}"))?.len();
     anyhow::ensure!(size <= LARGEST, "{name} has {size} bytes; scripts have at most {LARGEST}");
     let text = std::fs::read_to_string(&args.file).with_context(|| format!("cannot read {name}"))?;
-    let found = equimarl_worlds::replay(&text).with_context(|| format!("cannot replay {name}"))?;
+    let found =
+        equimarl_worlds::replay(registry(), &text).with_context(|| format!("cannot replay {name}"))?;
     if args.json {
         print_json(&found)?;
         return Ok(ExitCode::SUCCESS);
     }
+    let world = registry().get(found["world"].as_str().unwrap_or_default())?;
     let mut lines = String::new();
     for (t, step) in found["steps"].as_array().into_iter().flatten().enumerate() {
         let end = match (step["terminated"].as_bool(), step["truncated"].as_bool()) {
@@ -40,10 +41,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
             (_, Some(true)) => "  truncated",
             _ => "",
         };
-        let state = match step.get("vehicles") {
-            Some(vehicles) => format!("vehicles {vehicles}"),
-            None => format!("drones {}  poacher {}", step["drones"], step["poacher"]),
-        };
+        let state = world.replayed(step);
         lines += &format!("step {t}: reward {}  {state}{end}\n", step["reward"]);
     }
     if found["ignored_actions"] != 0 {

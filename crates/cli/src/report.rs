@@ -2,6 +2,7 @@
 
 use crate::output::{print, print_json, table};
 use crate::provenance;
+use crate::registry;
 use anyhow::{Context, Result};
 use clap::Args as ClapArgs;
 use equimarl_lab::report::{Study, figures_of, page};
@@ -39,9 +40,9 @@ pub struct Args {
 }
 
 pub fn run(args: &Args) -> Result<ExitCode> {
-    let found = gather(&args.places)?;
-    let rates = if args.rates.is_empty() { Gathered::default() } else { gather(&args.rates)? };
-    let study = Study::of(&found, &rates);
+    let found = gather(registry(), &args.places)?;
+    let rates = if args.rates.is_empty() { Gathered::default() } else { gather(registry(), &args.rates)? };
+    let study = Study::of(registry(), &found, &rates);
     let out = match (&args.out, args.json) {
         (Some(out), _) => Some(out.clone()),
         (None, false) => Some("report".into()),

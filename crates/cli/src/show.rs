@@ -2,8 +2,9 @@
 
 use anyhow::Result;
 use clap::Args;
-use equimarl_worlds::look::{GifWriter, Look, Scene, save_svg};
-use equimarl_worlds::{Controller, Measures, Moment, World, watched_episode};
+use equimarl_render::{GifWriter, save_svg};
+use equimarl_worlds::scene::Scene;
+use equimarl_worlds::{Controller, Envs, Moment, watched_episode};
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -30,23 +31,16 @@ pub struct ShowArgs {
 
 impl ShowArgs {
     /// Plays episode 0 of `seed` once more, with somebody watching. Says on standard error what was written.
-    pub fn show<W: World + Look>(
-        &self,
-        world: &W,
-        controller: &mut dyn Controller<W>,
-        measures: &mut dyn Measures<W>,
-        seed: u64,
-    ) -> Result<()> {
+    pub fn show(&self, envs: &mut dyn Envs, controller: &mut dyn Controller, seed: u64) -> Result<()> {
         if self.gif.is_none() && self.svg.is_none() && !self.watch {
             return Ok(());
         }
-        let mut world = world.clone();
         // Made first: an unwritable folder should not cost a whole episode.
         let mut film = self.gif.as_ref().map(GifWriter::create).transpose()?;
         let mut scenes: Vec<Scene> = vec![];
-        watched_episode(&mut world, controller, measures, seed, 0, |moment| -> Result<()> {
+        watched_episode(envs, controller, seed, 0, |moment| -> Result<()> {
             if film.is_some() || self.svg.is_some() {
-                let scene = picture(&moment)?;
+                let scene = scene(&moment)?.caption(caption(&moment));
                 if let Some(film) = &mut film {
                     film.frame(&scene)?;
                 }
@@ -74,23 +68,26 @@ impl ShowArgs {
     }
 }
 
-fn caption<W>(moment: &Moment<'_, W>) -> String {
+fn caption(moment: &Moment<'_>) -> String {
     format!("step {}   return {:.2}", moment.step, moment.total)
 }
 
-fn picture<W: Look>(moment: &Moment<'_, W>) -> Result<Scene> {
-    let scene =
-        if moment.step == 0 { moment.world.scene()? } else { moment.world.scene_after(moment.actions)? };
-    Ok(scene.caption(caption(moment)))
+fn scene(moment: &Moment<'_>) -> Result<Scene> {
+    Ok(if moment.step == 0 { moment.world.scene()? } else { moment.world.scene_after(moment.actions)? })
 }
 
 /// In a terminal each step is drawn over the last; elsewhere they follow each other. The view goes to standard error,
 /// because standard output holds the result.
-fn terminal<W: Look>(moment: &Moment<'_, W>) -> Result<()> {
+fn terminal(moment: &Moment<'_>) -> Result<()> {
     let mut out = std::io::stderr();
     let live = out.is_terminal();
     let clear = if live { "\x1b[H\x1b[2J" } else { "" };
-    write!(out, "{clear}{}\n{}\n", moment.world.terminal(live), caption(moment))?;
+    let view = match moment.world.terminal(live) {
+        Some(view) => view,
+        // A world without a view of its own is shown as any scene is.
+        None => equimarl_render::terminal(&scene(moment)?, live)?,
+    };
+    write!(out, "{clear}{view}\n{}\n", caption(moment))?;
     if live {
         std::thread::sleep(PAUSE);
     }

@@ -1,6 +1,7 @@
 //! `equimarl view`: a page in the browser with runs, episodes and symmetry.
 
 use crate::output::print;
+use crate::registry;
 use anyhow::Result;
 use clap::Args as ClapArgs;
 use equimarl_view::{Options, Server, USUAL_PORT};
@@ -35,6 +36,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     let usual = Path::new("runs");
     let what = args.what.clone().or_else(|| usual.is_dir().then(|| usual.into()));
     let options = Options {
+        registry: registry().clone(),
         what: what.clone(),
         address: args.address,
         port: args.port,

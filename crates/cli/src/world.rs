@@ -1,130 +1,151 @@
-//! The options that make a world, shared by all verbs.
+//! The world on the command line: its name, and the options that it declares as flags of every verb.
 
-use anyhow::{Result, bail};
-use clap::{Args, ValueEnum};
-use equimarl_group::Group;
-use equimarl_worlds::{Symmetric, Traffic, TrafficOptions, Wildlife};
+use crate::registry;
+use anyhow::{Result, bail, ensure};
+use clap::builder::{PossibleValue, PossibleValuesParser};
+use clap::{Arg, ArgMatches, Args, Command, Error, FromArgMatches};
+use equimarl_worlds::{Definition, Value, WorldConfig};
+use std::collections::BTreeMap;
 
-/// The worlds we have.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum WorldName {
-    /// Drones on a torus catch a poacher together.
-    Wildlife,
-    /// Traffic lights of a city keep its vehicles moving.
-    Traffic,
+/// The names of worlds, for `value_parser`.
+pub fn names() -> PossibleValuesParser {
+    let value = |world: &dyn Definition| PossibleValue::new(world.name()).help(world.about());
+    PossibleValuesParser::new(registry().iter().map(value))
 }
 
-/// A world with its size.
-pub enum AnyWorld {
-    Wildlife(Wildlife),
-    Traffic(Traffic),
-}
-
-#[derive(Args, Clone, Debug, Default)]
-#[command(next_help_heading = "The world")]
+/// The options of worlds that were given. They stay text until the world is known.
+#[derive(Clone, Debug, Default)]
 pub struct WorldArgs {
-    /// Wildlife: the number of drones [default: 3].
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
-    pub drones: Option<usize>,
-    /// Wildlife: cells per side of the torus, odd [default: 7].
-    #[arg(long, value_name = "G", allow_negative_numbers = true)]
-    pub grid: Option<usize>,
-    /// Traffic: rows and columns of junctions, for example 2x2 [default: 2x2].
-    #[arg(long, value_name = "RxC")]
-    pub junctions: Option<String>,
-    /// Traffic: vehicles arrive in this many steps [default: 100].
-    #[arg(long, value_name = "T", allow_negative_numbers = true)]
-    pub arrival_steps: Option<usize>,
-    /// Traffic: the probability of an arrival per entry lane and step [default: 0.1].
-    #[arg(long, value_name = "P", allow_negative_numbers = true)]
-    pub arrival_probability: Option<f64>,
-    /// Traffic: steps after which an episode is cut off [default: 500].
-    #[arg(long, value_name = "T", allow_negative_numbers = true)]
-    pub step_limit: Option<usize>,
+    given: Vec<(String, String)>,
 }
 
-impl WorldArgs {
-    /// Builds the world, under `group` if one is given.
-    pub fn build(&self, name: WorldName, group: Option<&str>) -> Result<AnyWorld> {
-        let group: Option<Group> = group.map(str::parse).transpose()?;
-        match name {
-            WorldName::Wildlife => {
-                self.refuse_traffic()?;
-                let world = Wildlife::new(self.drones.unwrap_or(3), self.grid.unwrap_or(7))?;
-                Ok(AnyWorld::Wildlife(match &group {
-                    Some(group) => world.under(group)?,
-                    None => world,
-                }))
-            }
-            WorldName::Traffic => {
-                self.refuse_wildlife()?;
-                let (rows, cols) = self.junctions()?;
-                let usual = TrafficOptions::default();
-                let world = Traffic::new(TrafficOptions {
-                    rows,
-                    cols,
-                    arrival_steps: self.arrival_steps.unwrap_or(usual.arrival_steps),
-                    arrival_probability: self.arrival_probability.unwrap_or(usual.arrival_probability),
-                    step_limit: self.step_limit.unwrap_or(usual.step_limit),
-                })?;
-                let Some(group) = &group else { return Ok(AnyWorld::Traffic(world)) };
-                let world = world.under(group)?;
-                let plane = &world.symmetry().plane;
-                if rows != cols && group.elements().any(|g| plane.matrix(g)[0][0] == 0) {
-                    bail!(
-                        "{rows} x {cols} junctions have no quarter turn: it would make {cols} x {rows} of them; \
-                         use --group C2, or as many rows as columns"
-                    );
-                }
-                Ok(AnyWorld::Traffic(world))
-            }
+/// A flag, and what it is in each world that has it.
+struct Flag {
+    value_name: &'static str,
+    help: Vec<String>,
+}
+
+/// All flags of all worlds, by name.
+fn flags() -> BTreeMap<String, Flag> {
+    let mut flags: BTreeMap<String, Flag> = BTreeMap::new();
+    let mut add = |name: String, value_name, help: String| {
+        flags.entry(name).or_insert(Flag { value_name, help: vec![] }).help.push(help);
+    };
+    for world in registry().iter() {
+        let title = capital(world.name());
+        for short in world.shorthands() {
+            add(short.flag.into(), short.value_name, format!("{title}: {}", short.help));
+        }
+        for option in world.options().iter().filter(|o| o.flag) {
+            let help = format!("{title}: {} [default: {}]", option.help, option.usual);
+            add(option.key.replace('_', "-"), option.value_name, help);
         }
     }
+    flags
 }
 
-impl WorldArgs {
-    /// Builds the world for a network under `group`, which need not be a symmetry of the whole world: a local network
-    /// turns what one agent sees.
-    pub fn build_for_network(&self, name: WorldName, group: &Group) -> Result<AnyWorld> {
-        Ok(match self.build(name, None)? {
-            AnyWorld::Wildlife(world) => AnyWorld::Wildlife(world.under(group)?),
-            AnyWorld::Traffic(world) => AnyWorld::Traffic(world.under(group)?),
-        })
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or(String::new(), |first| first.to_uppercase().collect::<String>() + letters.as_str())
+}
+
+impl Args for WorldArgs {
+    fn augment_args(mut command: Command) -> Command {
+        for (name, flag) in flags() {
+            // The flags of a program are as few as its worlds, and live as long as it does.
+            let name: &'static str = String::leak(name);
+            let arg = Arg::new(name)
+                .long(name)
+                .value_name(flag.value_name)
+                .help(flag.help.join("; "))
+                .help_heading("The world")
+                .allow_negative_numbers(true);
+            command = command.arg(arg);
+        }
+        command
     }
 
-    /// Refuses sizes of the traffic world.
-    pub fn refuse_traffic(&self) -> Result<()> {
-        refuse(&self.junctions, "--junctions", "traffic")?;
-        refuse(&self.arrival_steps, "--arrival-steps", "traffic")?;
-        refuse(&self.arrival_probability, "--arrival-probability", "traffic")?;
-        refuse(&self.step_limit, "--step-limit", "traffic")
-    }
-
-    /// Refuses sizes of the wildlife world.
-    pub fn refuse_wildlife(&self) -> Result<()> {
-        refuse(&self.drones, "--drones", "wildlife")?;
-        refuse(&self.grid, "--grid", "wildlife")
-    }
-
-    /// Rows and columns of junctions.
-    pub fn junctions(&self) -> Result<(usize, usize)> {
-        self.junctions.as_deref().map_or(Ok((2, 2)), junctions)
+    fn augment_args_for_update(command: Command) -> Command {
+        WorldArgs::augment_args(command)
     }
 }
 
-fn refuse<T>(given: &Option<T>, option: &str, world: &str) -> Result<()> {
-    if given.is_some() {
-        bail!("{option} belongs to the {world} world");
+impl FromArgMatches for WorldArgs {
+    fn from_arg_matches(matches: &ArgMatches) -> std::result::Result<WorldArgs, Error> {
+        let given = |name: String| Some((name.clone(), matches.get_one::<String>(&name)?.clone()));
+        Ok(WorldArgs { given: flags().into_keys().filter_map(given).collect() })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> std::result::Result<(), Error> {
+        *self = WorldArgs::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+/// Refuses worlds whose options have the names of a verb's own.
+pub fn check_flags(command: &Command) -> Result<()> {
+    let own = flags();
+    for verb in command.get_subcommands() {
+        check_flags(verb)?;
+        let mut seen: Vec<&str> = vec![];
+        for name in verb.get_arguments().filter_map(Arg::get_long) {
+            ensure!(
+                !seen.contains(&name) || !own.contains_key(name),
+                "an option of a world cannot be called `{name}`: `{} --{name}` is something else; give it another key",
+                verb.get_name()
+            );
+            seen.push(name);
+        }
     }
     Ok(())
 }
 
-/// Reads `2x3`.
-fn junctions(text: &str) -> Result<(usize, usize)> {
-    let parsed =
-        text.split_once('x').and_then(|(r, c)| Some((r.trim().parse().ok()?, c.trim().parse().ok()?)));
-    match parsed {
-        Some(size) => Ok(size),
-        None => bail!("cannot read the junctions `{text}`; write rows x columns, for example 2x2"),
+impl WorldArgs {
+    /// This world with the options that were given.
+    ///
+    /// # Errors
+    /// If an option belongs to another world, or its text cannot be read.
+    pub fn over(&self, base: &WorldConfig) -> Result<WorldConfig> {
+        let world = registry().get(&base.name)?;
+        let (options, shorthands) = (world.options(), world.shorthands());
+        let mut config = base.clone();
+        for (flag, text) in &self.given {
+            if let Some(short) = shorthands.iter().find(|s| s.flag == flag) {
+                for (key, value) in (short.parse)(text)? {
+                    config.settings.set(key, value);
+                }
+            } else if let Some(option) = options.iter().find(|o| o.flag && o.key.replace('_', "-") == *flag) {
+                let value = Value::parse(text, &option.usual)
+                    .map_err(|error| anyhow::anyhow!("--{flag}: {error}"))?;
+                config.settings.set(option.key, value);
+            } else {
+                let owner = registry().iter().find(|w| has_flag(*w, flag)).map_or("another", |w| w.name());
+                bail!("--{flag} belongs to the {owner} world");
+            }
+        }
+        Ok(config)
     }
+
+    /// The world with this name, with the options that were given.
+    ///
+    /// # Errors
+    /// As [`WorldArgs::over`].
+    pub fn of(&self, name: &str) -> Result<WorldConfig> {
+        self.over(&registry().usual(name)?)
+    }
+}
+
+fn has_flag(world: &dyn Definition, flag: &str) -> bool {
+    world.shorthands().iter().any(|s| s.flag == flag)
+        || world.options().iter().any(|o| o.flag && o.key.replace('_', "-") == flag)
+}
+
+/// What two settings of one world differ in: `drones 3 -> 6`.
+pub fn changes(from: &WorldConfig, to: &WorldConfig) -> Option<String> {
+    let differs = |(key, new): (&str, &Value)| {
+        let old = from.settings.get(key).filter(|old| *old != new)?;
+        Some(format!("{key} {old} -> {new}"))
+    };
+    let list: Vec<String> = to.settings.iter().filter_map(differs).collect();
+    (!list.is_empty()).then(|| list.join(", "))
 }

@@ -3,17 +3,17 @@
 mod common;
 
 use common::{answer, equimarl, folder, json, refuses};
-use equimarl_nn::{Kind, Network, NetworkConfig, Setting};
+use equimarl_learn::{setting, world_note};
+use equimarl_nn::{Kind, Network, NetworkConfig};
+use equimarl_worlds::builtin;
 use serde_json::json;
 
 /// A fresh model of drones or of junctions, and its path.
 fn model(name: &str, world: &str, kind: Kind) -> String {
     let group = if kind == Kind::Equivariant { "C4" } else { "C1" }.parse().unwrap();
-    let setting = match world {
-        "wildlife" => Setting::wildlife(3, 7, &group),
-        _ => Setting::traffic(2, 2, &group),
-    };
-    let config = NetworkConfig::paper(setting.unwrap(), kind, &group);
+    let usual = builtin().usual(world).unwrap();
+    let envs = builtin().make(&usual, &group, 1).unwrap();
+    let config = NetworkConfig::usual(setting(envs.spec(), kind).unwrap(), kind, &group);
     let mut state = 1u64;
     let mut next = || {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
@@ -21,7 +21,8 @@ fn model(name: &str, world: &str, kind: Kind) -> String {
     };
     let network = Network::init(&config, &mut next).unwrap();
     let path = folder(name).join("model.safetensors");
-    network.save(&path, &json!({})).unwrap();
+    let world = world_note(&builtin(), &usual).unwrap();
+    network.save(&path, &world, &json!({})).unwrap();
     path.to_str().unwrap().into()
 }
 
@@ -100,7 +101,7 @@ fn wrong_input_is_refused_in_a_line() {
     let central = model("fleet-central", "wildlife", Kind::CentralPlain);
     let run =
         |more: &[&str], part: &str| refuses(&[&["fleet", "run", "--model", &drones], more].concat(), part);
-    run(&["--world", "traffic"], "another world");
+    run(&["--world", "traffic"], "was made for the world `wildlife`, not for that of --world");
     run(&["--episodes", "0"], "at least 1");
     run(&["--drop", "1.5"], "between 0 and 1");
     run(&["--drop", "nan"], "between 0 and 1");
@@ -109,10 +110,10 @@ fn wrong_input_is_refused_in_a_line() {
     run(&["--partition", "0|7"], "agents 0 to 2");
     run(&["--crash", "3@1"], "agents 0 to 2");
     run(&["--deadline", "0"], "no time to talk");
-    run(&["--fallback", "fixed-cycle"], "traffic world");
+    run(&["--fallback", "fixed-cycle"], "fixed-cycle");
     run(&["--threads", "0"], "--threads");
     run(&["--no-tls"], "--transport zenoh");
-    run(&["--grid", "9"], "this team was trained on 7 x 7 cells, and --grid cannot change that");
+    run(&["--grid", "9"], "this model sees images of [1, 21, 21]");
     refuses(&["fleet", "run", "--model", &central], "distributed");
     refuses(&["fleet", "run", "--model", "no-such-model"], "no-such-model");
 }

@@ -5,7 +5,9 @@
 mod common;
 
 use common::{answer, equimarl, folder, json};
-use equimarl_nn::{Kind, Network, NetworkConfig, Setting};
+use equimarl_learn::{setting, world_note};
+use equimarl_nn::{Kind, Network, NetworkConfig};
+use equimarl_worlds::builtin;
 use serde_json::{Value, json};
 use std::net::TcpListener;
 use std::path::Path;
@@ -15,11 +17,10 @@ use std::time::{Duration, Instant};
 /// A fresh model whose decisions differ, and its path.
 fn model(name: &str, world: &str) -> String {
     let group = "C4".parse().unwrap();
-    let setting = match world {
-        "wildlife" => Setting::wildlife(3, 7, &group),
-        _ => Setting::traffic(2, 2, &group),
-    };
-    let config = NetworkConfig::paper(setting.unwrap(), Kind::Equivariant, &group);
+    let usual = builtin().usual(world).unwrap();
+    let envs = builtin().make(&usual, &group, 1).unwrap();
+    let config =
+        NetworkConfig::usual(setting(envs.spec(), Kind::Equivariant).unwrap(), Kind::Equivariant, &group);
     let mut state = 7u64;
     let mut next = || {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
@@ -33,7 +34,8 @@ fn model(name: &str, world: &str) -> String {
     let scaled: Vec<Vec<f32>> = scaled.collect();
     network.set_parameters(scaled).unwrap();
     let path = folder(name).join("model.safetensors");
-    network.save(&path, &json!({})).unwrap();
+    let world = world_note(&builtin(), &usual).unwrap();
+    network.save(&path, &world, &json!({})).unwrap();
     path.to_str().unwrap().into()
 }
 

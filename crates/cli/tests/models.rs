@@ -1,6 +1,8 @@
 //! `inspect` and `export` as a user or a script sees them.
 
-use equimarl_nn::{DenseModel, Kind, Network, NetworkConfig, Scratch, Setting};
+use equimarl_learn::setting;
+use equimarl_nn::{DenseModel, Kind, Network, NetworkConfig, Scratch};
+use equimarl_worlds::builtin;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::process::{Command, Output};
@@ -20,7 +22,8 @@ fn model(name: &str, kind: Kind) -> (PathBuf, String) {
     let folder = std::env::temp_dir().join(format!("equimarl-{name}-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     let group = "C4".parse().unwrap();
-    let config = NetworkConfig::paper(Setting::wildlife(3, 7, &group).unwrap(), kind, &group);
+    let envs = builtin().make(&builtin().usual("wildlife").unwrap(), &group, 1).unwrap();
+    let config = NetworkConfig::usual(setting(envs.spec(), kind).unwrap(), kind, &group);
     let mut state = 1u64;
     let mut next = || {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
@@ -28,7 +31,7 @@ fn model(name: &str, kind: Kind) -> (PathBuf, String) {
     };
     let network = Network::init(&config, &mut next).unwrap();
     let path = folder.join("model.safetensors");
-    network.save(&path, &json!({ "seed": 7 })).unwrap();
+    network.save(&path, &Value::Null, &json!({ "seed": 7 })).unwrap();
     (folder, path.to_str().unwrap().into())
 }
 
@@ -62,8 +65,11 @@ fn export_writes_what_other_frameworks_need() {
     assert_eq!(found["tensors"]["conv2.weight"], json!([64, 32, 5, 5]));
     assert_eq!(answer(&["inspect", &dense, "--json"])["content"], "dense");
 
-    // The sample's answers are those of the exported weights, run one agent at a time.
-    let policy = DenseModel::load(&dense).unwrap().0.policy().unwrap();
+    // The weights are those of the model, and the sample's answers are the model's, run one agent at a time.
+    let (network, _) = Network::load(&path).unwrap();
+    let (exported, _) = DenseModel::from_bytes(&std::fs::read(&dense).unwrap()).unwrap();
+    assert_eq!(exported, network.dense().unwrap());
+    let policy = network.policy().unwrap();
     let sample: Value = serde_json::from_slice(&std::fs::read(&sample).unwrap()).unwrap();
     let numbers = |v: &Value| -> Vec<f32> {
         v.as_array().unwrap().iter().map(|x| x.as_f64().unwrap() as f32).collect()

@@ -84,13 +84,18 @@ fn wrong_networks_are_refused_in_one_line() {
     let check = |world: &str, method: &str, more: &[&str], part: &str| {
         refuses(&[&["check", "network", "--world", world, "--method", method], more].concat(), part);
     };
-    check("wildlife", "equivariant", &["--grid", "3"], "networks need an odd grid");
+    check("wildlife", "equivariant", &["--grid", "3"], "images of 9 x 9 pixels are too small");
     check("wildlife", "equivariant", &["--grid", "6"], "odd");
     check("wildlife", "plain", &["--drones", "0"], "at least 2; got 0");
     check("wildlife", "equivariant", &["--group", "S3"], "C1, C2, C4, D1, D2 and D4 only");
     check("wildlife", "equivariant", &["--states", "0"], "at least 1");
-    check("traffic", "equivariant", &["--group", "D4"], "is not a symmetry of 2 x 2 junctions");
-    check("traffic", "central-equivariant", &["--junctions", "2x3", "--group", "C4"], "no quarter turn");
+    check("traffic", "equivariant", &["--group", "D4"], "traffic has none: its lanes are one-way");
+    check(
+        "traffic",
+        "central-equivariant",
+        &["--junctions", "2x3", "--group", "C4"],
+        "cannot decide for 6 agents",
+    );
     check("traffic", "plain", &["--drones", "3"], "--drones belongs to the wildlife world");
     // Words that do not exist are explained with those that do.
     let output = equimarl(&["check", "network", "--world", "wildlife", "--method", "magic"]);

@@ -158,7 +158,10 @@ fn a_run_becomes_events_for_tensorboard_beside_its_directory() {
     let mut files: Vec<String> =
         fs::read_dir(&run).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
     files.sort();
-    assert_eq!(files, ["checkpoint", "config.toml", "metrics.jsonl", "model.safetensors", "summary.json"]);
+    assert_eq!(
+        files,
+        ["checkpoint", "config.toml", "metrics.jsonl", "model.safetensors", "spec.json", "summary.json"]
+    );
     let file = fs::read_dir(home.join("events/a")).unwrap().next().unwrap().unwrap();
     let bytes = fs::read(file.path()).unwrap();
     assert!(bytes.windows(12).any(|w| w == b"train/return"));

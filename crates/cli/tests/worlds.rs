@@ -141,9 +141,7 @@ fn play_at_other_sizes() {
         "--world",
         "traffic",
         "--controller",
-        "fixed-cycle",
-        "--period",
-        "6",
+        "fixed-cycle:6",
         "--junctions",
         "1x3",
         "--arrival-steps",
@@ -151,7 +149,8 @@ fn play_at_other_sizes() {
         "--episodes",
         "5",
     ]);
-    assert_eq!((&found["junctions"], &found["period"]), (&json!([1, 3]), &json!(6)));
+    assert_eq!([&found["rows"], &found["cols"]], [&json!(1), &json!(3)]);
+    assert_eq!(found["controller"], "fixed-cycle:6");
     // One episode has no standard error, and a world without vehicles no travel time.
     let empty =
         ["play", "--world", "traffic", "--controller", "random", "--arrival-steps", "0", "--episodes", "1"];
@@ -346,12 +345,14 @@ fn bench_worlds_names_its_numbers_machine_and_commit() {
     assert_eq!(
         names,
         [
-            "wildlife-pictures",
-            "wildlife-keys",
-            "traffic-2x2-pictures",
-            "traffic-2x2-keys",
-            "traffic-10x10-keys",
-            "traffic-100x100-keys",
+            "wildlife-3-images",
+            "wildlife-3-ids",
+            "wildlife-4-images",
+            "wildlife-4-ids",
+            "traffic-2x2-images",
+            "traffic-2x2-ids",
+            "traffic-10x10-ids",
+            "traffic-100x100-ids",
         ]
     );
     for result in results {
@@ -375,7 +376,6 @@ fn wrong_worlds_are_refused_in_one_line() {
     wildlife(&["--drones", "0"], "at least 2; got 0");
     wildlife(&["--drones", "49"], "at most 48 drones");
     wildlife(&["--junctions", "2x2"], "--junctions belongs to the traffic world");
-    wildlife(&["--period", "3"], "--period belongs to the fixed-cycle controller");
     wildlife(&["--episodes", "0"], "at least 1");
     traffic(&["--junctions", "0x2"], "at least 1 x 1 junctions");
     traffic(&["--junctions", "two"], "for example 2x2");
@@ -388,13 +388,17 @@ fn wrong_worlds_are_refused_in_one_line() {
         "use random, greedy or optimal",
     );
     refuses(&["play", "--world", "traffic", "--controller", "greedy"], "longest-queue or max-pressure");
-    refuses(
-        &["play", "--world", "traffic", "--controller", "fixed-cycle", "--period", "0"],
-        "at least 1 step",
-    );
+    refuses(&["play", "--world", "traffic", "--controller", "fixed-cycle:0"], "at least 1 step");
     refuses(&["solve", "wildlife", "--drones", "1"], "at least 2; got 1");
     refuses(&["solve", "wildlife", "--drones", "9"], "too many states");
-    refuses(&["check", "world", "traffic", "--junctions", "2x3", "--group", "C4"], "no quarter turn");
+    let out = folder("oblong").display().to_string();
+    let (code, found) =
+        answer(&["check", "world", "traffic", "--junctions", "2x3", "--group", "C4", "--out", &out]);
+    let why = found["elements"][1]["counterexample"]["text"].as_str().unwrap();
+    assert!(
+        code == 1 && why.contains("quarter turns are symmetries only of as many rows as columns"),
+        "{why}"
+    );
     refuses(&["check", "world", "wildlife", "--group", "C3"], "C1, C2, C4, D1, D2 and D4 only");
     refuses(&["check", "world", "wildlife", "--steps", "0"], "at least 1");
     refuses(&["bench", "worlds", "--seconds", "0"], "above 0");
@@ -425,9 +429,9 @@ fn wrong_scripts_are_refused_in_one_line() {
     wrong("", "it ends too early");
     wrong("no JSON at all", "not a script");
     wrong("[1, 2]", "not a script");
-    wrong(r#"{"world":"chess"}"#, "expected `traffic` or `wildlife`");
+    wrong(r#"{"world":"chess"}"#, "no world is called `chess`; there are wildlife, traffic");
     // Another world's keys.
-    wrong(&good.replace("wildlife", "traffic"), "unknown field `grid`");
+    wrong(&good.replace("wildlife", "traffic"), "unknown field");
     wrong(&good.replace(":7", ":8"), "must be odd");
     wrong(&good.replace("[3,4]]", "[3,1]]"), "share the cell [3, 1]");
     wrong(&good.replace("[3,4]]", "[3,9]]"), "outside of rows and columns 0 to 6");

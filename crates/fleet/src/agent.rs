@@ -9,16 +9,19 @@
 //! same machine runs against a clock or inside a simulation.
 
 mod check;
+mod think;
 
-use crate::error::{Error, Result};
+use crate::error::Result;
+use crate::fallback::Fallback;
 use crate::inbox::Inbox;
 use crate::member::Member;
 use crate::message::{Header, Kind, Place, RunId};
-use crate::payload::{Action, Join, Observation, Welcome, read_features, write_features};
+use crate::observation::{Observation, Sensed};
+use crate::payload::{Action, Join, Welcome, read_features, write_features};
 use crate::seal::{Seal, random};
+use crate::shape::Shape;
 use crate::tally::{Drops, Reason};
-use equimarl_learn::{likeliest, sample};
-use equimarl_nn::{Decision, Policy, Scratch};
+use equimarl_nn::{Choice, Decision, Policy, Scratch};
 use equimarl_worlds::{Purpose, Stream};
 use std::sync::Arc;
 use std::time::Duration;
@@ -37,21 +40,13 @@ pub struct Letter {
     pub bytes: Vec<u8>,
 }
 
-/// What an agent does that has neighbours and hears none of them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Fallback {
-    /// It decides on its own observation: what the network says about an agent without neighbours.
-    #[default]
-    Alone,
-    /// A traffic light that changes every so many steps.
-    FixedCycle(u32),
-}
-
 /// One agent of a fleet.
 #[derive(Debug)]
 pub struct Agent {
     me: Member,
     policy: Arc<Policy>,
+    /// What its observations have.
+    shape: Shape,
     seal: Seal,
     fingerprint: u64,
     fallback: Fallback,
@@ -68,7 +63,11 @@ pub struct Agent {
     entered: Place,
     /// When that step began for it.
     began: Duration,
-    neighbours: Vec<(Member, [f32; 2])>,
+    neighbours: Vec<Member>,
+    /// The vector from each neighbour to it.
+    edges: Vec<f32>,
+    /// Senders that do not act, with their features encoded.
+    senders: Vec<Sensed>,
     inbox: Inbox,
     own: Vec<f32>,
     report: Action,
@@ -104,16 +103,12 @@ impl Agent {
     /// An agent that has not joined yet.
     ///
     /// # Errors
-    /// If the network decides for the whole team at once, or the system gives no random numbers.
+    /// If the network decides for the whole team at once or says more than a message takes, or the system gives no random
+    /// numbers.
     pub fn new(index: usize, policy: Arc<Policy>, fingerprint: u64, seal: Seal) -> Result<Agent> {
-        if policy.config().kind.is_central() {
-            return Err(Error::Mismatch(format!(
-                "a {} network decides for the whole team at once; a fleet needs a distributed one",
-                policy.config().kind
-            )));
-        }
         Ok(Agent {
             me: Member::agent(index),
+            shape: Shape::of(&policy)?,
             policy,
             seal,
             fingerprint,
@@ -127,6 +122,8 @@ impl Agent {
             entered: Place::default(),
             began: Duration::ZERO,
             neighbours: vec![],
+            edges: vec![],
+            senders: vec![],
             inbox: Inbox::default(),
             own: vec![],
             report: Action::default(),
@@ -286,8 +283,7 @@ impl Agent {
             self.phase = Phase::Dead { episode: header.place.episode };
             return Ok(());
         }
-        let pixels = self.policy.config().setting.picture.iter().product();
-        let seen = match Observation::read(payload, pixels) {
+        let mut seen = match Observation::read(payload, &self.shape) {
             Ok(seen) => seen,
             Err(reason) => {
                 self.drops.count(reason);
@@ -299,14 +295,15 @@ impl Agent {
         }
         self.place = Some(header.place);
         self.began = now;
-        self.neighbours = seen.neighbours;
+        self.neighbours = std::mem::take(&mut seen.neighbours);
+        self.edges = std::mem::take(&mut seen.edges);
         let (neighbours, drops) = (&self.neighbours, &mut self.drops);
-        let known = |member| neighbours.binary_search_by_key(&member, |n| n.0).is_ok();
+        let known = |member| neighbours.binary_search(&member).is_ok();
         self.inbox.advance(header.place, known, |reason| drops.count(reason));
         self.report = Action::default();
         self.acted.clear();
         self.heard = 0;
-        self.policy.encode(&seen.picture, &mut work.scratch, &mut self.own)?;
+        self.encode(seen, work)?;
         if self.policy.rounds() == 0 {
             return self.decide(now, out);
         }
@@ -328,7 +325,7 @@ impl Agent {
     fn speak(&mut self, l: u8, now: Duration, out: &mut Vec<Letter>) {
         let (Some((run, _)), Some(place)) = (self.run, self.place) else { return };
         let payload = write_features(&self.own);
-        for &(receiver, _) in &self.neighbours {
+        for &receiver in &self.neighbours {
             let header = Header { kind: Kind::Features, run, place, round: l, sender: self.me, receiver };
             let bytes = self.seal.seal(header.message(&payload));
             self.report.sent = self.report.sent.saturating_add(bytes.len() as u32);
@@ -356,9 +353,7 @@ impl Agent {
                 }
                 Phase::Round { l, began } => {
                     let Some(place) = self.place else { return Ok(()) };
-                    let silent = |&(member, _): &(Member, [f32; 2])| {
-                        !self.inbox.has(place, l, member) && alive(member)
-                    };
+                    let silent = |&member: &Member| !self.inbox.has(place, l, member) && alive(member);
                     let late = now >= self.until(l);
                     if !late && self.neighbours.iter().any(silent) {
                         return Ok(());
@@ -389,29 +384,6 @@ impl Agent {
         self.phase = Phase::Waiting { ask: now.saturating_add(ASK_AGAIN) };
     }
 
-    /// f' = relu(W [f, mean of what was heard] + b), senders in their order.
-    fn mix(&mut self, place: Place, l: u8, took: Duration, work: &mut Workspace) -> Result<()> {
-        work.edges.clear();
-        work.received.clear();
-        let mut heard = 0;
-        for &(member, vector) in &self.neighbours {
-            if let Some(features) = self.inbox.get(place, l, member) {
-                work.edges.extend_from_slice(&vector);
-                work.received.extend_from_slice(features);
-                heard += 1;
-            }
-        }
-        let expected = self.neighbours.len() as u32;
-        self.heard += heard;
-        self.report.expected += expected;
-        self.report.missed += expected - heard;
-        self.report.rounds.push(u32::try_from(took.as_micros()).unwrap_or(u32::MAX));
-        let (edges, received) = (&work.edges, &work.received);
-        self.policy.round(l.into(), &self.own, edges, received, &mut work.scratch, &mut work.mixed)?;
-        std::mem::swap(&mut self.own, &mut work.mixed);
-        Ok(())
-    }
-
     fn decide(&mut self, now: Duration, out: &mut Vec<Letter>) -> Result<()> {
         let (Some((run, welcome)), Some(place)) = (self.run, self.place) else { return Ok(()) };
         let decision = self.policy.decide(&self.own)?;
@@ -430,17 +402,17 @@ impl Agent {
 
     /// All agents share one stream per episode, as in `play`: agent i of n takes word t n + i in step t.
     fn choose(&self, decision: &Decision, welcome: &Welcome, place: Place) -> usize {
-        if let (true, Fallback::FixedCycle(period)) = (self.report.cut_off, self.fallback) {
-            let phase = (place.step / period.max(1)) as usize % 2;
-            return phase.min(decision.log_probabilities.len().saturating_sub(1));
-        }
         let row = &decision.log_probabilities;
-        if welcome.greedy {
-            return likeliest(row);
+        let cut_off = self.report.cut_off.then(|| self.fallback.action(place.step, row.len()));
+        if let Some(action) = cut_off.flatten() {
+            return action;
         }
-        let mut stream = Stream::new(welcome.seed, Purpose::EvaluationAction, place.episode.into());
-        let turn = u128::from(place.step) * u128::from(welcome.agents) + u128::from(self.me.code());
-        stream.seek(turn);
-        sample(row.len(), |a| row[a], &mut stream)
+        let choice = if welcome.greedy { Choice::Greedy } else { Choice::Sampled };
+        choice.action(row, || {
+            let mut stream = Stream::new(welcome.seed, Purpose::EvaluationAction, place.episode.into());
+            let turn = u128::from(place.step) * u128::from(welcome.agents) + u128::from(self.me.code());
+            stream.seek(turn);
+            stream.unit()
+        })
     }
 }

@@ -6,9 +6,10 @@
 use crate::error::{Error, Result};
 use crate::member::Member;
 use crate::message::Place;
-use equimarl_learn::{likeliest, observe, sample};
-use equimarl_nn::{Policy, Sharing};
-use equimarl_worlds::{End, Purpose, Stream, Symmetric};
+use crate::sight::Sight;
+use crate::world::check;
+use equimarl_nn::{Batch, Choice, Pictures, Policy};
+use equimarl_worlds::{End, Envs, Purpose, Stream, World};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -156,15 +157,16 @@ impl Record {
         Some(())
     }
 
-    /// Checks the record against the world and the whole network. The world's own numbers come from the record's `seed`
-    /// and `greedy`.
+    /// Checks the record against the world, in the first of these environments, and the whole network. The world's own
+    /// numbers come from the record's `seed` and `greedy`.
     ///
     /// # Errors
-    /// If the network does not fit the world.
-    pub fn audit<W: Symmetric>(&self, policy: &Policy, sharing: &Sharing, world: &W) -> Result<Findings> {
+    /// If the network does not fit the world, or the world cannot go on.
+    pub fn audit(&self, policy: &Policy, envs: &mut dyn Envs) -> Result<Findings> {
+        let mut sight = Sight::new(check(envs, policy)?, envs.spec());
         let mut found = Findings { steps: self.steps.len() as u64, replayed: true, ..Findings::default() };
         self.look_at_messages(&mut found);
-        self.play_again(policy, sharing, world, &mut found)?;
+        self.play_again(policy, envs, &mut sight, &mut found)?;
         Ok(found)
     }
 
@@ -193,55 +195,85 @@ impl Record {
         }
     }
 
-    fn play_again<W: Symmetric>(
+    fn play_again(
         &self,
         policy: &Policy,
-        sharing: &Sharing,
-        world: &W,
+        envs: &mut dyn Envs,
+        sight: &mut Sight,
         found: &mut Findings,
     ) -> Result<()> {
         let seed = self.about["seed"].as_u64().unwrap_or(0);
         let greedy = self.about["greedy"].as_bool().unwrap_or(false);
-        let mut world = world.clone();
-        let (mut chance, mut choice, mut expected) = (Stream::new(0, Purpose::Audit, 0), None, None);
-        let mut heard = vec![];
+        let choice = if greedy { Choice::Greedy } else { Choice::Sampled };
+        let (agents, actions) = (envs.spec().agents, envs.spec().actions.count());
+        let mut stream = Stream::new(0, Purpose::Audit, 0);
+        let mut expected = None;
         for (&place, step) in &self.steps {
             if place.step == 0 {
-                chance = Stream::new(seed, Purpose::Evaluation, place.episode.into());
-                choice = Some(Stream::new(seed, Purpose::EvaluationAction, place.episode.into()));
-                world.reset(&mut chance);
-            }
-            let mut edges = BTreeSet::new();
-            for agent in 0..world.agents() {
-                world.neighbours(agent, &mut heard);
-                edges.extend(heard.iter().map(|e| (agent as u64, e.from as u64)));
-            }
-            let fits = step.actions.len() == world.agents()
-                && step.actions.iter().all(|&a| a < world.actions())
-                && step.said.len() == world.agents();
-            if edges != step.edges || !fits || (place.step > 0 && expected != Some(place)) {
+                envs.start(0, Stream::new(seed, Purpose::Evaluation, place.episode.into()))?;
+                stream = Stream::new(seed, Purpose::EvaluationAction, place.episode.into());
+            } else if expected != Some(place) {
                 found.replayed = false;
                 return Ok(());
             }
-            let said = policy.forward(&observe([&world], policy.config(), sharing)?)?;
-            let rows: Vec<&[f32]> = said.log_probabilities.chunks(policy.actions()).collect();
-            if let Some(stream) = &mut choice {
-                compare(step, &rows, greedy, stream, found);
+            let (batch, edges) = look_at(envs.world(0), sight)?;
+            let fits = step.actions.len() == agents
+                && step.actions.iter().all(|&a| a < actions)
+                && step.said.len() == agents;
+            if edges != step.edges || !fits {
+                found.replayed = false;
+                return Ok(());
             }
-            let draw = world.draw(&mut chance);
-            let outcome = world.step(&step.actions, &draw);
+            let said = policy.forward(&batch)?;
+            let rows: Vec<&[f32]> = said.log_probabilities.chunks(policy.actions()).collect();
+            compare(step, &rows, choice, &mut stream, found);
+            let outcome = envs.step_one(0, &step.actions)?;
             expected = (outcome.end == End::Running).then_some(Place { step: place.step + 1, ..place });
         }
         Ok(())
     }
 }
 
-fn compare(step: &Step, rows: &[&[f32]], greedy: bool, stream: &mut Stream, found: &mut Findings) {
+/// A state as the whole network looks at it, and who hears whom. Every image is by itself, as agents see them: then the two
+/// differ by nothing but the order of some sums.
+fn look_at(world: &dyn World, sight: &mut Sight) -> Result<(Batch, BTreeSet<(u64, u64)>)> {
+    let shape = sight.shape().clone();
+    let mut batch = Batch::with_senders(shape.senders.len());
+    let (mut pixels, mut edges) = (vec![], BTreeSet::new());
+    sight.look(world)?;
+    for agent in 0..world.agents() {
+        let seen = sight.of(world, agent)?;
+        match shape.image {
+            true => {
+                pixels.extend_from_slice(&seen.own);
+                batch.ids.push(agent as u32);
+                batch.elements.push(0);
+            }
+            false => batch.see(&seen.own)?,
+        }
+        for (member, vector) in seen.neighbours.iter().zip(seen.edges.chunks_exact(shape.edge)) {
+            batch.hear(member.code(), vector);
+            edges.insert((agent as u64, u64::from(member.code())));
+        }
+        for ((sensed, senders), &dim) in seen.senders.iter().zip(&mut batch.senders).zip(&shape.senders) {
+            for (i, vector) in sensed.edges.chunks_exact(shape.edge).enumerate() {
+                let features = &sensed.features[i * dim..][..dim];
+                let id = if dim == 0 { 0 } else { senders.vectors.id(features)? };
+                senders.hear(id, vector);
+            }
+        }
+        batch.end_agent();
+    }
+    batch.end_state();
+    if shape.image {
+        batch.pictures = Pictures::Pixels(pixels);
+    }
+    Ok((batch, edges))
+}
+
+fn compare(step: &Step, rows: &[&[f32]], choice: Choice, stream: &mut Stream, found: &mut Findings) {
     // Drawn in any case: the stream goes on whether or not this step can be compared.
-    let drawn: Vec<usize> = rows
-        .iter()
-        .map(|row| if greedy { likeliest(row) } else { sample(row.len(), |a| row[a], stream) })
-        .collect();
+    let drawn: Vec<usize> = rows.iter().map(|row| choice.action(row, || stream.unit())).collect();
     let whole = step.said.iter().all(|said| said.as_ref().is_some_and(|(_, missed)| *missed == 0));
     if !whole {
         return;

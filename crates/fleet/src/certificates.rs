@@ -6,7 +6,7 @@ use crate::config::{
 use crate::error::{Error, Result};
 use crate::member::Member;
 use crate::seal::{new_key, random, to_hex};
-use equimarl_learn::WorldConfig;
+use equimarl_worlds::WorldConfig;
 use rcgen::{
     BasicConstraints, CertificateParams, CertifiedIssuer, DistinguishedName, DnType, ExtendedKeyUsagePurpose,
     IsCa, KeyPair, KeyUsagePurpose, SanType, SerialNumber,

@@ -26,7 +26,8 @@ use crate::host::Plan;
 use crate::member::Member;
 use crate::seal::{Ring, Seal, from_hex, public_key};
 use ed25519_dalek::SigningKey;
-use equimarl_learn::{Choice, WorldConfig};
+use equimarl_nn::Choice;
+use equimarl_worlds::WorldConfig;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -46,7 +47,7 @@ pub struct FleetConfig {
     /// Whether links are encrypted and both ends show certificates. Messages are signed in any case.
     #[serde(default = "yes")]
     pub tls: bool,
-    /// The world.
+    /// The world. Which settings it has, the program that makes it knows.
     pub world: WorldConfig,
     /// What is run.
     #[serde(default)]
@@ -328,6 +329,26 @@ mod tests {
     }
 
     #[test]
+    fn a_file_of_the_first_house_is_read_and_its_keys_fit() {
+        let path =
+            concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/fixtures/first-house/fleet/yard/fleet.toml");
+        let fleet = Fleet::load(Path::new(path)).unwrap();
+        assert_eq!((fleet.agents(), fleet.config.tls, fleet.config.run.episodes), (3, false, 2));
+        let world = equimarl_worlds::builtin().complete(&fleet.config.world).unwrap();
+        assert_eq!(world, equimarl_worlds::builtin().usual("wildlife").unwrap());
+        fleet.members().for_each(|member| drop(fleet.seal(member).unwrap()));
+    }
+
+    #[test]
+    fn options_that_a_world_does_not_have_are_refused_by_who_makes_it() {
+        let fleet = Fleet::parse(&text(&GOOD).replace("grid", "gird"), PathBuf::new()).unwrap();
+        let error = equimarl_worlds::builtin().complete(&fleet.config.world).unwrap_err().to_string();
+        assert!(error.contains("no option `gird`"), "{error}");
+        // A world that this program does not know is no reason not to read a fleet file.
+        Fleet::parse(&text(&GOOD).replace("wildlife", "harbour"), PathBuf::new()).unwrap();
+    }
+
+    #[test]
     fn wrong_files_are_refused_with_the_reason() {
         let good = text(&GOOD);
         let gap = text(&[GOOD[0], GOOD[1], ("agent-2", "h:2")]);
@@ -335,7 +356,10 @@ mod tests {
         let cases = [
             (good.replace("yard", "a/b"), "letters, digits"),
             (good.replace("yard", "**"), "letters, digits"),
-            (good.replace("grid", "gird"), "gird"),
+            (good.replace("grid = 7", "grid = [7]"), "`world.grid` must be"),
+            (good.replace("grid = 7", "grid = 7\ngrid = 8"), "grid"),
+            (good.replace("name = \"wildlife\"", ""), "missing field `name`"),
+            (good.replace("[world]", "[world]\n[planet]"), "planet"),
             (good.replace("10.0.0.1:7400", "10.0.0.1"), "host:port"),
             (good.replace("10.0.0.1:7400", "a;b:7"), "host:port"),
             (good.replace("public_key = \"", "public_key = \"0"), "public key"),

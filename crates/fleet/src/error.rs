@@ -26,9 +26,6 @@ pub enum Error {
     /// A world refuses what it was given.
     #[error(transparent)]
     Worlds(#[from] equimarl_worlds::Error),
-    /// The learning library refuses what it was given.
-    #[error(transparent)]
-    Learn(#[from] equimarl_learn::Error),
     /// A file.
     #[error("{path}: {why}")]
     File {

@@ -1,43 +1,51 @@
 //! The world host: everybody's sensors and actuators.
 //!
-//! It shows every agent what it sees and where its neighbours are, waits for the actions, and moves the world on. An agent
-//! that does not answer in time holds still ([`Habits::hold`]); one that is gone is not waited for.
+//! It shows every agent what it sees, where its neighbours are and what it senses of things that do not act, waits for the
+//! actions, and moves the world on. An agent that does not answer in time holds still ([`World::hold`]); one that is gone is
+//! not waited for.
 
 mod mail;
 mod plan;
+mod show;
 
 pub use plan::{Brain, Moment, Plan};
 
 use crate::agent::Letter;
 use crate::error::{Error, Result};
-use crate::habits::Habits;
 use crate::member::Member;
-use crate::message::{Kind, Place, RunId};
-use crate::payload::{Action, Observation};
+use crate::message::{Kind, Place, RunId, VERSION};
+use crate::payload::Action;
 use crate::report::Report;
 use crate::seal::{Seal, random};
+use crate::sight::Sight;
+use crate::tally::Reason;
+use crate::world::check;
 use equimarl_nn::Policy;
-use equimarl_worlds::{Edge, End, Episode, Measures, Purpose, Stream, Symmetric};
+use equimarl_worlds::{End, Envs, Episode, Links, Purpose, Spec, Stream, Tally, World};
+use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// When all agents have joined, they get this long to connect to each other before the first step.
 const SETTLE: Duration = Duration::from_secs(5);
 
 /// The world host of a run: a state machine over messages and time.
-#[derive(Debug)]
-pub struct Host<W: Symmetric, M> {
-    world: W,
-    measures: M,
-    habits: Habits<W>,
+pub struct Host {
+    /// One environment of any world.
+    envs: Box<dyn Envs>,
+    spec: Arc<Spec>,
+    sight: Sight,
+    tally: Tally,
     plan: Plan,
     brain: Brain,
     seal: Seal,
     run: RunId,
     phase: Phase,
     place: Place,
-    chance: Stream,
     guests: Vec<Guest>,
     edges: Vec<(u32, u32)>,
+    /// The edges at the start of the first episode, if the world declares that there are never others.
+    links: Option<Vec<(u32, u32)>>,
     total: f64,
     episodes: Vec<Episode>,
     report: Report,
@@ -68,36 +76,26 @@ enum Phase {
     Over,
 }
 
-impl<W: Symmetric, M: Measures<W>> Host<W, M> {
-    /// A host that waits for its agents.
+impl fmt::Debug for Host {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut host = f.debug_struct("Host");
+        host.field("world", &self.spec.world).field("phase", &self.phase).field("place", &self.place);
+        host.finish_non_exhaustive()
+    }
+}
+
+impl Host {
+    /// A host that waits for its agents, and plays in the first of these environments.
     ///
     /// # Errors
     /// If the model does not fit the world, or there is nothing to play.
     pub fn new(
-        world: W,
-        measures: M,
-        habits: Habits<W>,
+        envs: Box<dyn Envs>,
         plan: Plan,
         (policy, fingerprint): (&Policy, u64),
         seal: Seal,
-    ) -> Result<Host<W, M>> {
-        let shape = world.picture_shape();
-        let found = [shape.channels, shape.height, shape.width];
-        let setting = &policy.config().setting;
-        if policy.config().kind.is_central() {
-            return Err(Error::Mismatch(format!(
-                "a {} network decides for the whole team at once; a fleet needs a distributed one",
-                policy.config().kind
-            )));
-        }
-        if found != setting.picture || world.actions() != policy.actions() {
-            return Err(Error::Mismatch(format!(
-                "this model sees pictures of {:?} and has {} actions; the world has {found:?} and {}",
-                setting.picture,
-                policy.actions(),
-                world.actions()
-            )));
-        }
+    ) -> Result<Host> {
+        let (shape, spec) = (check(&*envs, policy)?, envs.spec().clone());
         if plan.episodes == 0 {
             return Err(Error::Mismatch("there is nothing to run in 0 episodes: ask for at least 1".into()));
         }
@@ -107,34 +105,40 @@ impl<W: Symmetric, M: Measures<W>> Host<W, M> {
             ));
         }
         Ok(Host {
-            guests: vec![Guest::default(); world.agents()],
-            report: Report::new(world.agents()),
-            chance: Stream::new(plan.seed, Purpose::Evaluation, 0),
+            guests: vec![Guest::default(); spec.agents],
+            report: Report::new(spec.agents),
             run: random()?,
             phase: Phase::Gathering { until: None, complete: None },
             place: Place::default(),
             edges: vec![],
+            links: None,
             total: 0.0,
             episodes: vec![],
             moment: None,
             brain: Brain { fingerprint, rounds: policy.rounds() },
-            world,
-            measures,
-            habits,
+            sight: Sight::new(shape, &spec),
+            tally: Tally::default(),
+            envs,
+            spec,
             plan,
             seal,
         })
     }
 
     /// The same host with this name for its run, for tests that need equal bytes.
-    pub fn with_run(mut self, run: RunId) -> Host<W, M> {
+    pub fn with_run(mut self, run: RunId) -> Host {
         self.run = run;
         self
     }
 
     /// The world as it is.
-    pub fn world(&self) -> &W {
-        &self.world
+    pub fn world(&self) -> &dyn World {
+        self.envs.world(0)
+    }
+
+    /// What the world is.
+    pub fn spec(&self) -> &Arc<Spec> {
+        &self.spec
     }
 
     /// The step that is being decided.
@@ -160,11 +164,6 @@ impl<W: Symmetric, M: Measures<W>> Host<W, M> {
     /// The episodes that are over.
     pub fn episodes(&self) -> &[Episode] {
         &self.episodes
-    }
-
-    /// The names of the world's own measures.
-    pub fn names(&self) -> &'static [&'static str] {
-        self.measures.names()
     }
 
     /// The last step, once, for those who watch.
@@ -203,13 +202,23 @@ impl<W: Symmetric, M: Measures<W>> Host<W, M> {
     /// Goes on if it can.
     ///
     /// # Errors
-    /// If agents do not come in time, or what they see does not fit into a message.
+    /// If agents do not come in time, the world cannot go on, or what agents see does not fit into a message. If the run
+    /// had begun, it is over, and `out` has what agents are to be told of that.
     pub fn poll(
         &mut self,
         now: Duration,
         alive: &dyn Fn(Member) -> bool,
         out: &mut Vec<Letter>,
     ) -> Result<()> {
+        let went = self.go_on(now, alive, out);
+        // Nobody should wait for a world that is gone. Before the start they may: it can be started again.
+        if went.is_err() && self.started() {
+            self.end(out);
+        }
+        went
+    }
+
+    fn go_on(&mut self, now: Duration, alive: &dyn Fn(Member) -> bool, out: &mut Vec<Letter>) -> Result<()> {
         match self.phase {
             Phase::Gathering { until, complete } => {
                 let until = until.unwrap_or(now.saturating_add(self.plan.gather));
@@ -246,73 +255,67 @@ impl<W: Symmetric, M: Measures<W>> Host<W, M> {
             .map(|i| Member::agent(i).to_string())
             .take(10)
             .collect();
-        let why = match self.report.other_models {
-            0 => "are they running, and can they reach the world?".into(),
-            n => format!("{n} requests came from agents with another model file than the world's"),
-        };
+        let mut why = vec![];
+        if self.report.other_models > 0 {
+            let n = self.report.other_models;
+            why.push(format!("{n} requests came from agents with another model file than the world's"));
+        }
+        if let Some(version) = self.report.other_version {
+            let n = self.report.refused.of(Reason::OtherVersion);
+            why.push(format!(
+                "{n} messages were of version {version}, and this world speaks version {VERSION}: run the same \
+                 release everywhere"
+            ));
+        }
+        if why.is_empty() {
+            why.push("are they running, and can they reach the world?".into());
+        }
+        let why = why.join("; ");
         let secs = self.plan.gather.as_secs_f64();
         Error::Failed(format!("after {secs:.0} s these have not joined: {}; {why}", missing.join(", ")))
     }
 
     fn start_episode(&mut self, now: Duration, out: &mut Vec<Letter>) -> Result<()> {
-        self.chance = Stream::new(self.plan.seed, Purpose::Evaluation, self.place.episode.into());
-        self.world.reset(&mut self.chance);
-        self.measures.start(&self.world);
-        self.total = 0.0;
-        self.show(now, out)
+        let chance = Stream::new(self.plan.seed, Purpose::Evaluation, self.place.episode.into());
+        self.envs.start(0, chance).map_err(|why| self.stopped(&why))?;
+        (self.tally, self.total) = (Tally::default(), 0.0);
+        self.show(now, out)?;
+        if self.spec.links == Links::Fixed && self.links.is_none() {
+            self.links = Some(self.edges.clone());
+        }
+        Ok(())
     }
 
-    /// Shows every agent what it sees.
-    fn show(&mut self, now: Duration, out: &mut Vec<Letter>) -> Result<()> {
-        self.phase = Phase::Acting { began: now };
-        self.edges.clear();
-        let mut picture = vec![0.0; self.world.picture_shape().len()];
-        let (mut heard, mut neighbours) = (Vec::<Edge>::new(), vec![]);
-        for index in 0..self.guests.len() {
-            self.world.neighbours(index, &mut heard);
-            neighbours.clear();
-            neighbours.extend(heard.iter().map(|edge| (Member::agent(edge.from), edge.vector)));
-            self.edges.extend(heard.iter().map(|edge| (index as u32, edge.from as u32)));
-            self.world.render(&self.world.observation_key(index), &mut picture);
-            let Some(payload) = Observation::write(&picture, &neighbours) else {
-                return Err(Error::Mismatch(format!(
-                    "{} sees {} pixels and {} neighbours, more than a message takes",
-                    Member::agent(index),
-                    picture.len(),
-                    neighbours.len()
-                )));
-            };
-            let bytes = self.send(index, Kind::Observation, &payload, out);
-            self.guests[index].seen = bytes;
-            self.guests[index].action = None;
-        }
-        self.check_graph()
+    fn stopped(&self, why: &equimarl_worlds::Error) -> Error {
+        let Place { episode, step } = self.place;
+        let world = &self.spec.world;
+        Error::Failed(format!("the world {world} stopped in episode {episode} at step {step}: {why}"))
     }
 
-    /// Agents talk to those they hear, so hearing must go both ways.
-    fn check_graph(&self) -> Result<()> {
-        let one_way = self.edges.iter().find(|&&(i, j)| self.edges.binary_search(&(j, i)).is_err());
-        match one_way {
-            None => Ok(()),
-            Some((i, j)) => Err(Error::Mismatch(format!(
-                "agent {i} hears agent {j}, but not the other way round; a fleet needs links both ways"
-            ))),
-        }
+    /// What an agent does: what it says, or what its body does while nobody decides.
+    fn action(&self, index: usize, said: Option<&Action>) -> Result<usize> {
+        let Some(said) = said else {
+            let (held, count) = (self.world().hold(index), self.spec.actions.count());
+            if held < count {
+                return Ok(held);
+            }
+            return Err(Error::Mismatch(format!(
+                "{} holds {} by action {held}, and there are actions 0 to {}",
+                self.spec.world,
+                Member::agent(index),
+                count - 1
+            )));
+        };
+        Ok(said.action.into())
     }
 
     fn step(&mut self, now: Duration, out: &mut Vec<Letter>) -> Result<()> {
         let said: Vec<Option<Action>> = self.guests.iter_mut().map(|guest| guest.action.take()).collect();
-        let actions: Vec<usize> = said
-            .iter()
-            .enumerate()
-            .map(|(index, said)| match said {
-                Some(said) => said.action.into(),
-                None => (self.habits.hold)(&self.world, index),
-            })
-            .collect();
-        let draw = self.world.draw(&mut self.chance);
-        let outcome = self.world.step(&actions, &draw);
-        self.measures.step(&self.world, &outcome);
+        let actions: Result<Vec<usize>> =
+            said.iter().enumerate().map(|(index, said)| self.action(index, said.as_ref())).collect();
+        let actions = actions?;
+        let outcome = self.envs.step_one(0, &actions).map_err(|why| self.stopped(&why))?;
+        self.tally.step(self.envs.world(0), outcome.end);
         self.total += outcome.reward;
         self.report.step(now, &said);
         let edges = std::mem::take(&mut self.edges);
@@ -321,18 +324,21 @@ impl<W: Symmetric, M: Measures<W>> Host<W, M> {
             self.place.step += 1;
             return self.show(now, out);
         }
-        let mut measures = vec![];
-        self.measures.finish(&self.world, &mut measures);
+        let measures = self.tally.finish(self.world(), outcome.end);
         let length = self.place.step as usize + 1;
         self.episodes.push(Episode { total: self.total, length, end: outcome.end, measures });
         if self.place.episode + 1 < self.plan.episodes {
             self.place = Place { episode: self.place.episode + 1, step: 0 };
             return self.start_episode(now, out);
         }
+        self.end(out);
+        Ok(())
+    }
+
+    fn end(&mut self, out: &mut Vec<Letter>) {
         self.phase = Phase::Over;
         for index in 0..self.guests.len() {
             self.send(index, Kind::End, &[], out);
         }
-        Ok(())
     }
 }

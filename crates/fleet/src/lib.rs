@@ -1,28 +1,29 @@
 //! A trained team as a fleet: one process per agent, messages between neighbours only.
 //!
-//! - [`Agent`]: what runs on a device. It holds the model, gets its own observation and its neighbours' relative positions,
-//!   exchanges features with them in rounds, and acts. It never sees another agent's observation or the state of the world.
-//! - [`Host`]: the world that agents live in, their sensors and actuators.
+//! - [`Agent`]: what runs on a device. It holds the model, gets its own observation, its neighbours' relative positions and
+//!   what it senses of things that do not act, exchanges features with its neighbours in rounds, and acts. It never sees another agent's observation or the state of the world.
+//! - [`Host`]: the world that agents live in, any world: their sensors and actuators.
 //! - [`Transport`]: how messages travel: inside a process, or between machines (feature `zenoh`).
 //! - [`pool`]: a whole fleet in one process with simulated time, for studies and for thousands of agents;
 //!   [`node`]: one member in its own process, against the clock.
 //! - [`Faults`]: lost, late and cut-off messages on purpose. [`Seal`]: signatures.
 //!
 //! ```
-//! use equimarl_fleet::{Agent, Faults, Habits, Host, Plan, Seal, pool};
-//! use equimarl_nn::{Kind, Network, NetworkConfig, Policy, Setting};
-//! use equimarl_worlds::{Wildlife, wildlife::Captures};
+//! use equimarl_fleet::{Agent, Faults, Host, Plan, Seal, pool};
+//! use equimarl_learn::setting;
+//! use equimarl_nn::{Kind, Network, NetworkConfig};
+//! use equimarl_worlds::builtin;
 //! use std::sync::Arc;
 //!
 //! let group = "C4".parse()?;
-//! let config = NetworkConfig::paper(Setting::wildlife(3, 7, &group)?, Kind::Equivariant, &group);
+//! let world = builtin().make(&builtin().usual("wildlife")?, &group, 1)?;
+//! let config = NetworkConfig::usual(setting(world.spec(), Kind::Equivariant)?, Kind::Equivariant, &group);
 //! let network = Network::init(&config, &mut || 0.1)?;
 //! let policy = Arc::new(network.policy()?);
 //!
 //! let agents: Result<Vec<Agent>, _> = (0..3).map(|i| Agent::new(i, policy.clone(), 0, Seal::Open)).collect();
 //! let plan = Plan { episodes: 2, ..Plan::default() };
-//! let world = Wildlife::new(3, 7)?;
-//! let mut host = Host::new(world, Captures::default(), Habits::any(), plan, (&policy, 0), Seal::Open)?;
+//! let mut host = Host::new(world, plan, (&policy, 0), Seal::Open)?;
 //! pool::run(&mut host, agents?, &Faults::default(), None, 1, &mut |_, _| Ok(true))?;
 //! assert_eq!(host.episodes().len(), 2);
 //! assert_eq!(host.report().missed, 0);
@@ -35,34 +36,39 @@ pub mod audit;
 mod certificates;
 mod config;
 mod error;
+mod fallback;
 mod faults;
-mod habits;
 mod host;
 mod inbox;
 mod member;
 mod message;
 pub mod node;
+mod observation;
 mod payload;
 mod pixels;
 pub mod pool;
 pub mod record;
 mod report;
 pub mod seal;
+mod shape;
+mod sight;
 mod tally;
 mod transport;
+mod world;
 
-pub use agent::{Agent, Fallback, Letter, Workspace};
+pub use agent::{Agent, Letter, Workspace};
 #[cfg(feature = "zenoh")]
 pub use certificates::{Founding, found};
 pub use config::{Fleet, FleetConfig, MemberConfig, RunConfig, split_address};
 pub use error::{Error, Result};
+pub use fallback::Fallback;
 pub use faults::{Delayed, Fate, Faults};
-pub use habits::Habits;
 pub use host::{Brain, Host, Moment, Plan};
 pub use inbox::Inbox;
 pub use member::Member;
 pub use message::{HEADER, Header, Kind, MAX_PAYLOAD, Place, RunId, VERSION};
-pub use payload::{Action, Join, MAX_NEIGHBOURS, Observation, Welcome};
+pub use observation::{MAX_NEIGHBOURS, MAX_SENDERS, Observation, Sensed};
+pub use payload::{Action, Join, Welcome};
 pub use record::Tap;
 pub use report::Report;
 pub use seal::{Ring, Seal};
@@ -70,3 +76,4 @@ pub use tally::{Drops, Reason};
 #[cfg(feature = "zenoh")]
 pub use transport::Zenoh;
 pub use transport::{Endpoint, Transport, in_process};
+pub use world::may_meet;

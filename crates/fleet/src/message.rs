@@ -11,8 +11,10 @@
 use crate::member::Member;
 use crate::tally::Reason;
 
-/// The version that this software speaks.
-pub const VERSION: u8 = 1;
+/// The version that this software speaks; others are refused. Version 1 had images and edges of the plane only.
+pub const VERSION: u8 = 2;
+/// How every message begins.
+const MARK: [u8; 2] = *b"EQ";
 /// Bytes of a header.
 pub const HEADER: usize = 41;
 /// No payload is longer: enough for a picture of 16,384 pixels that no palette compresses.
@@ -97,7 +99,7 @@ impl Header {
     /// The bytes of an unsigned message.
     pub fn message(&self, payload: &[u8]) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(HEADER + payload.len() + crate::seal::SIGNATURE);
-        bytes.extend_from_slice(b"EQ");
+        bytes.extend_from_slice(&MARK);
         bytes.extend_from_slice(&[VERSION, self.kind as u8]);
         bytes.extend_from_slice(&self.run);
         bytes.extend_from_slice(&self.place.episode.to_le_bytes());
@@ -125,8 +127,11 @@ impl Header {
     }
 
     fn take(reader: &mut Reader<'_>) -> Result<Header, Reason> {
-        if reader.array()? != *b"EQ" || reader.u8()? != VERSION {
+        if reader.array()? != MARK {
             return Err(Reason::Malformed);
+        }
+        if reader.u8()? != VERSION {
+            return Err(Reason::OtherVersion);
         }
         Ok(Header {
             kind: Kind::from_code(reader.u8()?).ok_or(Reason::Malformed)?,
@@ -136,6 +141,11 @@ impl Header {
             sender: Member::from_code(reader.u32()?),
             receiver: Member::from_code(reader.u32()?),
         })
+    }
+
+    /// The version of a message, if it is one of a fleet.
+    pub fn version(bytes: &[u8]) -> Option<u8> {
+        bytes.strip_prefix(&MARK).and_then(|rest| rest.first()).copied()
     }
 
     /// The header alone, of a message that we made ourselves.
@@ -237,11 +247,23 @@ mod tests {
     #[test]
     fn other_versions_kinds_and_lengths_are_refused() {
         let good = header().message(&[]);
-        for (at, value) in [(0, b'e'), (2, VERSION + 1), (3, 0), (3, 7), (38, 1), (40, 0xff)] {
+        let changed = |at: usize, value: u8| {
             let mut bytes = good.clone();
             bytes[at] = value;
-            assert_eq!(Header::read(&bytes, 0), Err(Reason::Malformed), "byte {at}");
+            bytes
+        };
+        for (at, value) in [(0, b'e'), (3, 0), (3, 7), (38, 1), (40, 0xff)] {
+            assert_eq!(Header::read(&changed(at, value), 0), Err(Reason::Malformed), "byte {at}");
         }
+        for version in [0, 1, VERSION + 1, 255] {
+            let other = changed(2, version);
+            assert_eq!(Header::read(&other, 0), Err(Reason::OtherVersion));
+            assert_eq!((Header::version(&other), Header::peek(&other)), (Some(version), None));
+        }
+        assert_eq!(
+            (Header::version(&good), Header::version(b"EQ"), Header::version(b"eq1")),
+            (Some(2), None, None)
+        );
     }
 
     #[test]

@@ -8,7 +8,6 @@ use crate::member::Member;
 use crate::pool::Watch;
 use crate::record::Tap;
 use crate::transport::Transport;
-use equimarl_worlds::{Measures, Symmetric};
 use std::time::{Duration, Instant};
 
 /// Nobody sleeps longer, so that a stop is heeded and a neighbour that went away is noticed.
@@ -91,20 +90,21 @@ pub fn run_agent(
 ///
 /// # Errors
 /// If the host or the transport cannot go on, or the watcher says so.
-pub fn run_host<W: Symmetric, M: Measures<W>>(
-    host: &mut Host<W, M>,
+pub fn run_host(
+    host: &mut Host,
     transport: &mut dyn Transport,
     tap: Option<&Tap>,
-    watch: Watch<'_, W, M>,
+    watch: Watch<'_>,
 ) -> Result<()> {
     let start = Instant::now();
     let (faults, mut delayed, mut letters) = (Faults::default(), Delayed::default(), vec![]);
     loop {
         let now = start.elapsed();
         let up = |member: Member| transport.alive(member);
-        host.poll(now, &up, &mut letters)?;
+        let went = host.poll(now, &up, &mut letters);
         let until = host.deadline(&up);
         post(&mut letters, transport, &faults, &mut delayed, tap, now)?;
+        went?;
         let moment = host.take_moment();
         if let (Some(tap), Some(moment)) = (tap, &moment) {
             tap.moment(moment);

@@ -1,13 +1,8 @@
-//! What stands in the messages.
+//! What stands in the messages; observations have a file of their own.
 
-use crate::member::Member;
-use crate::message::{MAX_PAYLOAD, Reader, RunId};
-use crate::pixels;
+use crate::message::{Reader, RunId};
 use crate::tally::{Drops, Reason};
 use std::time::Duration;
-
-/// No agent has more neighbours.
-pub const MAX_NEIGHBOURS: usize = 1024;
 
 /// An agent asks to be let in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,15 +28,6 @@ pub struct Welcome {
     pub greedy: bool,
     /// How long an agent waits for its neighbours in a round.
     pub deadline: Duration,
-}
-
-/// What an agent sees.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Observation {
-    /// Its picture.
-    pub picture: Vec<f32>,
-    /// Its neighbours in the order of their index, with the vector from them to it.
-    pub neighbours: Vec<(Member, [f32; 2])>,
 }
 
 /// What an agent does, and how the step went.
@@ -100,42 +86,6 @@ impl Welcome {
         };
         reader.end()?;
         Ok(welcome)
-    }
-}
-
-impl Observation {
-    /// The bytes, unless there are more than a message takes.
-    pub(crate) fn write(picture: &[f32], neighbours: &[(Member, [f32; 2])]) -> Option<Vec<u8>> {
-        if neighbours.len() > MAX_NEIGHBOURS || picture.len() > pixels::MAX_PIXELS {
-            return None;
-        }
-        let mut bytes = (neighbours.len() as u16).to_le_bytes().to_vec();
-        for (member, [row, col]) in neighbours {
-            bytes.extend_from_slice(&member.code().to_le_bytes());
-            bytes.extend_from_slice(&row.to_le_bytes());
-            bytes.extend_from_slice(&col.to_le_bytes());
-        }
-        pixels::write(picture, &mut bytes);
-        (bytes.len() <= MAX_PAYLOAD).then_some(bytes)
-    }
-
-    pub(crate) fn read(payload: &[u8], pixels: usize) -> Result<Observation, Reason> {
-        let mut reader = Reader::new(payload);
-        let count = reader.u16()? as usize;
-        if count > MAX_NEIGHBOURS {
-            return Err(Reason::Malformed);
-        }
-        let mut neighbours: Vec<(Member, [f32; 2])> = Vec::with_capacity(count);
-        for _ in 0..count {
-            let member = Member::from_code(reader.u32()?);
-            if neighbours.last().is_some_and(|(before, _)| *before >= member) || member == Member::WORLD {
-                return Err(Reason::Malformed);
-            }
-            neighbours.push((member, [reader.f32()?, reader.f32()?]));
-        }
-        let picture = pixels::read(&mut reader, pixels)?;
-        reader.end()?;
-        Ok(Observation { picture, neighbours })
     }
 }
 
@@ -211,12 +161,6 @@ mod tests {
         let deadline = Duration::from_millis(70);
         let welcome = Welcome { nonce: [4; 16], seed: 1 << 60, agents: 4, greedy: true, deadline };
         assert_eq!(Welcome::read(&welcome.write()), Ok(welcome));
-        let seen = Observation {
-            picture: vec![0.0, 1.0, 0.1],
-            neighbours: vec![(Member::agent(1), [1.0, -1.0]), (Member::agent(7), [0.0, 0.5])],
-        };
-        let bytes = Observation::write(&seen.picture, &seen.neighbours).unwrap();
-        assert_eq!(Observation::read(&bytes, 3), Ok(seen));
         let mut drops = Drops::default();
         drops.count(Reason::Forged);
         let action = Action {
@@ -236,11 +180,6 @@ mod tests {
 
     #[test]
     fn nonsense_is_refused() {
-        let order = [(Member::agent(2), [0.0, 0.0]), (Member::agent(1), [0.0, 0.0])];
-        let bytes = Observation::write(&[1.0], &order).unwrap();
-        assert_eq!(Observation::read(&bytes, 1), Err(Reason::Malformed), "neighbours out of order");
-        let many = vec![(Member::agent(2), [0.0, 0.0]); MAX_NEIGHBOURS + 1];
-        assert!(Observation::write(&[1.0], &many).is_none());
         assert_eq!(read_features(&write_features(&[f32::NAN]), 1), Err(Reason::Malformed));
         assert_eq!(read_features(&write_features(&[1.0, 2.0]), 1), Err(Reason::Malformed));
     }
@@ -249,7 +188,7 @@ mod tests {
         #[test]
         fn any_bytes_are_read_without_harm(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
             let _ = (Join::read(&bytes), Welcome::read(&bytes), read_features(&bytes, 32));
-            let _ = (Observation::read(&bytes, 441), Action::read(&bytes, 5, 2));
+            let _ = Action::read(&bytes, 5, 2);
         }
     }
 }

@@ -11,7 +11,6 @@ use crate::host::{Host, Moment};
 use crate::member::Member;
 use crate::record::Tap;
 use crate::transport::{Endpoint, Transport};
-use equimarl_worlds::{Measures, Symmetric};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
@@ -86,19 +85,19 @@ impl Crew {
 }
 
 /// What watches a run; may stop it.
-pub type Watch<'a, W, M> = &'a mut dyn FnMut(&Host<W, M>, Option<Moment>) -> Result<bool>;
+pub type Watch<'a> = &'a mut dyn FnMut(&Host, Option<Moment>) -> Result<bool>;
 
 /// Runs a fleet to its end, or until the watcher says stop. `agents` in the order of their index.
 ///
 /// # Errors
 /// If a network or the host cannot go on, or the watcher says so.
-pub fn run<W: Symmetric, M: Measures<W>>(
-    host: &mut Host<W, M>,
+pub fn run(
+    host: &mut Host,
     agents: Vec<Agent>,
     faults: &Faults,
     tap: Option<Tap>,
     threads: usize,
-    watch: Watch<'_, W, M>,
+    watch: Watch<'_>,
 ) -> Result<()> {
     faults.check()?;
     let (mut end, ends) = crate::transport::in_process(agents.len());
@@ -147,12 +146,12 @@ pub fn run<W: Symmetric, M: Measures<W>>(
     })
 }
 
-fn simulate<W: Symmetric, M: Measures<W>>(
-    host: &mut Host<W, M>,
+fn simulate(
+    host: &mut Host,
     end: &mut Endpoint,
     tap: &Option<Tap>,
     sweep: &mut dyn FnMut(Duration) -> Result<Swept>,
-    watch: Watch<'_, W, M>,
+    watch: Watch<'_>,
 ) -> Result<()> {
     let mut now = Duration::ZERO;
     let mut letters = vec![];

@@ -96,8 +96,3 @@ impl Tap {
         }
     }
 }
-
-/// 64 bits that tell files and messages apart (FNV-1a): against mistakes, not against malice.
-pub fn fingerprint(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |h, b| (h ^ u64::from(*b)).wrapping_mul(0x100_0000_01b3))
-}

@@ -37,6 +37,8 @@ pub struct Report {
     pub refused: Drops,
     /// Requests to join with another model file.
     pub other_models: u64,
+    /// The version of the last message that was of another one than ours.
+    pub other_version: Option<u8>,
     /// Agents that came back.
     pub rejoined: u64,
     last: Vec<Drops>,
@@ -62,6 +64,7 @@ impl Report {
             dropped: Drops::default(),
             refused: Drops::default(),
             other_models: 0,
+            other_version: None,
             rejoined: 0,
             last: vec![Drops::default(); agents],
             latencies: vec![],

@@ -4,7 +4,7 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Reason {
-    /// It is no message: wrong length, version, kind, or numbers that are not finite.
+    /// It is no message: wrong length, wrong kind, or numbers that are not finite.
     Malformed,
     /// It belongs to another run.
     OtherRun,
@@ -22,11 +22,13 @@ pub enum Reason {
     Forged,
     /// Its sender had sent more than could be looked at.
     Flood,
+    /// It is of another version of this format.
+    OtherVersion,
 }
 
 impl Reason {
     /// All reasons, in the order of their numbers.
-    pub const ALL: [Reason; 9] = [
+    pub const ALL: [Reason; 10] = [
         Reason::Malformed,
         Reason::OtherRun,
         Reason::Misaddressed,
@@ -36,6 +38,7 @@ impl Reason {
         Reason::Duplicate,
         Reason::Forged,
         Reason::Flood,
+        Reason::OtherVersion,
     ];
 
     /// The name in reports.
@@ -50,6 +53,7 @@ impl Reason {
             Reason::Duplicate => "duplicate",
             Reason::Forged => "forged",
             Reason::Flood => "flood",
+            Reason::OtherVersion => "other version",
         }
     }
 }

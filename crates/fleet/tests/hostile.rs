@@ -3,18 +3,14 @@
 
 mod common;
 
-use common::drones;
+use common::{Team, drones};
 use ed25519_dalek::SigningKey;
 use equimarl_fleet::seal::new_key;
 use equimarl_fleet::{
-    Action, Agent, Drops, Habits, Header, Host, Kind, Letter, Member, Place, Plan, Reason, Ring, Seal,
-    Workspace,
+    Action, Agent, Drops, Header, Host, Kind, Letter, Member, Place, Plan, Reason, Ring, Seal, Workspace,
 };
-use equimarl_nn::Policy;
-use equimarl_worlds::wildlife::Captures;
-use equimarl_worlds::{Purpose, Stream, Wildlife};
+use equimarl_worlds::{Purpose, Stream};
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::time::Duration;
 
 const AGENTS: usize = 3;
@@ -22,7 +18,7 @@ const AGENTS: usize = 3;
 /// A fleet of signing members whose letters the test carries itself.
 struct Yard {
     seals: BTreeMap<Member, Seal>,
-    host: Host<Wildlife, Captures>,
+    host: Host,
     agents: Vec<Agent>,
     work: Workspace,
     now: Duration,
@@ -34,21 +30,15 @@ struct Yard {
 }
 
 impl Yard {
-    fn new(policy: &Arc<Policy>, world: &Wildlife) -> Yard {
+    fn new(team: &Team) -> Yard {
         let members = || std::iter::once(Member::WORLD).chain((0..AGENTS).map(Member::agent));
         let keys: BTreeMap<Member, SigningKey> = members().map(|m| (m, new_key().unwrap())).collect();
         let all: BTreeMap<_, _> = keys.iter().map(|(&m, key)| (m, key.verifying_key())).collect();
         let seal = |key: &SigningKey| Seal::Signed(Box::new(Ring::new(key.clone(), all.clone())));
         let seals: BTreeMap<Member, Seal> = keys.iter().map(|(&m, key)| (m, seal(key))).collect();
         let plan = Plan { episodes: 4, seed: 5, ..Plan::default() };
-        let host = Host::new(
-            world.clone(),
-            Captures::default(),
-            Habits::wildlife(),
-            plan,
-            (policy, 1),
-            seals[&Member::WORLD].clone(),
-        );
+        let policy = &team.policy;
+        let host = Host::new(team.envs(), plan, (policy, 1), seals[&Member::WORLD].clone());
         let agent = |i| Agent::new(i, policy.clone(), 1, seals[&Member::agent(i)].clone()).unwrap();
         Yard {
             host: host.unwrap(),
@@ -169,13 +159,13 @@ fn hostile(yard: &Yard, dice: &mut Stream) -> Vec<Letter> {
 
 #[test]
 fn twenty_thousand_hostile_messages_are_counted_and_change_nothing() {
-    let (policy, _, world) = drones(AGENTS);
-    let mut quiet = Yard::new(&policy, &world);
+    let team = drones(AGENTS);
+    let mut quiet = Yard::new(&team);
     quiet.run(&mut |_| vec![]);
     assert_eq!(quiet.drops().total(), 0);
 
     let mut dice = Stream::new(1, Purpose::Audit, 0);
-    let mut attacked = Yard::new(&policy, &world);
+    let mut attacked = Yard::new(&team);
     let mut sent = 0;
     attacked.run(&mut |yard| {
         let letters = hostile(yard, &mut dice);
@@ -195,11 +185,11 @@ fn twenty_thousand_hostile_messages_are_counted_and_change_nothing() {
 
 #[test]
 fn replays_of_everything_ever_said_are_counted_and_change_nothing() {
-    let (policy, _, world) = drones(AGENTS);
-    let mut quiet = Yard::new(&policy, &world);
+    let team = drones(AGENTS);
+    let mut quiet = Yard::new(&team);
     quiet.run(&mut |_| vec![]);
     let mut dice = Stream::new(2, Purpose::Audit, 0);
-    let mut attacked = Yard::new(&policy, &world);
+    let mut attacked = Yard::new(&team);
     let (mut sent, mut joins) = (0, 0);
     attacked.run(&mut |yard| {
         let old = |_| &yard.history[dice.below(yard.history.len() as u32) as usize];
@@ -220,10 +210,10 @@ fn replays_of_everything_ever_said_are_counted_and_change_nothing() {
 
 #[test]
 fn what_neighbours_say_before_ones_own_observation_comes_is_kept() {
-    let (policy, _, world) = drones(AGENTS);
-    let mut quiet = Yard::new(&policy, &world);
+    let team = drones(AGENTS);
+    let mut quiet = Yard::new(&team);
     quiet.run(&mut |_| vec![]);
-    let mut late = Yard::new(&policy, &world);
+    let mut late = Yard::new(&team);
     late.slow = Some(Member::agent(0));
     late.run(&mut |_| vec![]);
     assert_eq!((late.drops().total(), late.host.report().missed), (0, 0), "{:?}", late.drops());
@@ -232,14 +222,14 @@ fn what_neighbours_say_before_ones_own_observation_comes_is_kept() {
 
 #[test]
 fn an_old_welcome_does_not_let_a_new_agent_in() {
-    let (policy, _, world) = drones(AGENTS);
-    let mut yard = Yard::new(&policy, &world);
+    let team = drones(AGENTS);
+    let mut yard = Yard::new(&team);
     yard.run(&mut |_| vec![]);
     let welcome = |l: &&Letter| {
         Header::peek(&l.bytes).is_some_and(|h| h.kind == Kind::Welcome) && l.to == Member::agent(0)
     };
     let old = yard.history.iter().find(welcome).unwrap().bytes.clone();
-    let mut fresh = Agent::new(0, policy, 1, yard.seals[&Member::agent(0)].clone()).unwrap();
+    let mut fresh = Agent::new(0, team.policy.clone(), 1, yard.seals[&Member::agent(0)].clone()).unwrap();
     fresh.receive(&old, Duration::ZERO, &mut Workspace::default(), &mut vec![]).unwrap();
     assert!(!fresh.joined());
     assert_eq!(fresh.drops().of(Reason::OtherRun), 1);
@@ -247,9 +237,9 @@ fn an_old_welcome_does_not_let_a_new_agent_in() {
 
 #[test]
 fn an_agent_with_another_model_is_not_let_in() {
-    let (policy, _, world) = drones(AGENTS);
-    let mut yard = Yard::new(&policy, &world);
-    let mut other = Agent::new(0, policy, 2, yard.seals[&Member::agent(0)].clone()).unwrap();
+    let team = drones(AGENTS);
+    let mut yard = Yard::new(&team);
+    let mut other = Agent::new(0, team.policy.clone(), 2, yard.seals[&Member::agent(0)].clone()).unwrap();
     let mut out = vec![];
     other.poll(Duration::ZERO, &|_| true, &mut Workspace::default(), &mut out).unwrap();
     let mut answers = vec![];
@@ -259,4 +249,26 @@ fn an_agent_with_another_model_is_not_let_in() {
     yard.host.poll(Duration::ZERO, &|_| true, &mut answers).unwrap();
     let error = yard.host.poll(late, &|_| true, &mut answers).unwrap_err().to_string();
     assert!(error.contains("another model file") && error.contains("agent-0, agent-1, agent-2"), "{error}");
+}
+
+#[test]
+fn an_agent_of_another_version_is_not_let_in_and_the_world_says_why() {
+    let team = drones(AGENTS);
+    let mut yard = Yard::new(&team);
+    let mut old = Agent::new(0, team.policy.clone(), 1, Seal::Open).unwrap();
+    let mut out = vec![];
+    old.poll(Duration::ZERO, &|_| true, &mut Workspace::default(), &mut out).unwrap();
+    let mut bytes = out[0].bytes.clone();
+    bytes[2] = 1;
+    // It is right in all but its version.
+    let bytes = yard.seals[&Member::agent(0)].seal(bytes);
+    let mut answers = vec![];
+    yard.host.receive(&bytes, &mut answers);
+    assert!(answers.is_empty() && yard.host.joined() == 0);
+    assert_eq!(yard.host.report().refused.of(Reason::OtherVersion), 1);
+    yard.host.poll(Duration::ZERO, &|_| true, &mut answers).unwrap();
+    let error = yard.host.poll(Duration::from_secs(61), &|_| true, &mut answers).unwrap_err().to_string();
+    let line =
+        "1 messages were of version 1, and this world speaks version 2: run the same release everywhere";
+    assert!(error.contains(line) && !error.contains("are they running"), "{error}");
 }

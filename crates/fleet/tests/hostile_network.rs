@@ -6,13 +6,12 @@
 
 mod common;
 
-use common::{agents, drone_host, drones, folder};
+use common::{drones, folder};
 use equimarl_fleet::{
-    Agent, Faults, Fleet, Founding, Habits, Header, Host, Kind, Member, Moment, Place, Plan, Reason,
-    RunConfig, Transport, Zenoh, found, node, pool,
+    Agent, Faults, Fleet, Founding, Header, Host, Kind, Member, Moment, Place, Plan, Reason, RunConfig,
+    Transport, Zenoh, found, node, pool,
 };
-use equimarl_learn::WorldConfig;
-use equimarl_worlds::wildlife::Captures;
+use equimarl_worlds::builtin;
 use serde_json::{Value, json};
 use std::net::TcpListener;
 use std::path::Path;
@@ -45,7 +44,7 @@ fn make(folder: &Path, members: usize) -> Fleet {
     let founding = Founding {
         fleet: "yard".into(),
         model: "none".into(),
-        world: WorldConfig::Wildlife { drones: AGENTS, grid: 7 },
+        world: builtin().usual("wildlife").unwrap().with("drones", AGENTS),
         run: RunConfig::default(),
         tls: true,
         addresses: listeners.iter().map(|l| l.local_addr().unwrap().to_string()).collect(),
@@ -84,13 +83,13 @@ struct Running {
 }
 
 fn start(fleet: &Fleet, plan: Plan) -> Running {
-    let (policy, _, world) = drones(AGENTS);
+    let team = drones(AGENTS);
     let stop = Arc::new(AtomicBool::new(false));
     let (steps, moments) = (Arc::new(AtomicUsize::new(0)), Arc::new(Mutex::new(vec![])));
     let mut threads = vec![];
     let everybody = || (0..AGENTS).map(Member::agent);
     for index in 0..AGENTS {
-        let (fleet, policy, stop) = (fleet.clone(), policy.clone(), stop.clone());
+        let (fleet, policy, stop) = (fleet.clone(), team.policy.clone(), stop.clone());
         threads.push(std::thread::spawn(move || {
             let me = Member::agent(index);
             let mut peers: Vec<Member> = everybody().filter(|&m| m != me).collect();
@@ -107,8 +106,7 @@ fn start(fleet: &Fleet, plan: Plan) -> Running {
     threads.push(std::thread::spawn(move || {
         let mut transport = Zenoh::open(&fleet, Member::WORLD, &everybody().collect::<Vec<_>>()).unwrap();
         let seal = fleet.seal(Member::WORLD).unwrap();
-        let (habits, captures) = (Habits::wildlife(), Captures::default());
-        let mut host = Host::new(world, captures, habits, plan, (&policy, 5), seal).unwrap();
+        let mut host = Host::new(team.envs(), plan, (&team.policy, 5), seal).unwrap();
         node::run_host(&mut host, &mut transport, None, &mut |_, moment| {
             counted.fetch_add(usize::from(moment.is_some()), Ordering::Relaxed);
             kept.lock().unwrap().extend(moment);
@@ -234,10 +232,10 @@ fn strangers_get_nothing_in_or_out_and_insiders_are_themselves_only() {
     assert_eq!((team[1].drops().total(), team[2].drops().total()), (0, 0));
 
     // The same episodes in one process, undisturbed.
-    let (policy, _, world) = drones(AGENTS);
+    let team = drones(AGENTS);
     let mut expected = vec![];
-    let mut host = drone_host(&policy, &world, plan);
-    pool::run(&mut host, agents(&policy, AGENTS), &Faults::default(), None, 1, &mut |_, moment| {
+    let mut host = team.host(plan);
+    pool::run(&mut host, team.agents(), &Faults::default(), None, 1, &mut |_, moment| {
         expected.extend(moment);
         Ok(expected.len() < moments.len())
     })

@@ -2,14 +2,14 @@
 
 mod common;
 
-use common::{agents, drone_host, drones, folder, junction_host, junctions, traffic_moments};
+use common::{drones, folder, junctions};
 use equimarl_fleet::audit::Record;
 use equimarl_fleet::{Fallback, Fate, Faults, Header, Kind, Member, Plan, Tap, pool};
-use equimarl_learn::{Choice, Learned};
-use equimarl_worlds::traffic::TrafficMeasures;
-use equimarl_worlds::wildlife::Captures;
-use equimarl_worlds::{Summary, World, play};
+use equimarl_learn::Learned;
+use equimarl_nn::{Choice, Network};
+use equimarl_worlds::{Purpose, Stream, Summary, WorldConfig, builtin, play};
 use serde_json::json;
+use std::path::Path;
 use std::time::Duration;
 
 fn plan(episodes: u32, seed: u64) -> Plan {
@@ -18,12 +18,13 @@ fn plan(episodes: u32, seed: u64) -> Plan {
 
 #[test]
 fn drones_play_the_very_episodes_that_the_whole_network_plays() {
-    let (policy, sharing, world) = drones(4);
-    let mut learned = Learned::new((*policy).clone(), &sharing, Choice::Sampled, &world).unwrap();
-    let expected = play(&world, &mut learned, &mut Captures::default(), 10, 3).unwrap();
-    let mut host = drone_host(&policy, &world, plan(10, 3));
-    pool::run(&mut host, agents(&policy, 4), &Faults::default(), None, 1, &mut |_, _| Ok(true)).unwrap();
-    assert_eq!(Summary::of(host.episodes(), host.names()), expected);
+    let team = drones(4);
+    let (mut envs, choice) = (team.envs(), equimarl_learn::Choice::Sampled);
+    let mut learned = Learned::new((*team.policy).clone(), &team.sharing, choice, &*envs).unwrap();
+    let expected = play(&mut *envs, &mut learned, 10, 3).unwrap();
+    let mut host = team.host(plan(10, 3));
+    pool::run(&mut host, team.agents(), &Faults::default(), None, 1, &mut |_, _| Ok(true)).unwrap();
+    assert_eq!(Summary::of(host.episodes(), host.spec()), expected);
     let report = host.report();
     assert!(report.expected > 0 && report.missed == 0 && report.absent == 0 && report.dropped.total() == 0);
     assert_eq!(report.refused.total(), 0);
@@ -31,25 +32,26 @@ fn drones_play_the_very_episodes_that_the_whole_network_plays() {
 
 #[test]
 fn junctions_play_the_very_episodes_that_the_whole_network_plays() {
-    let (policy, sharing, world) = junctions(2, 3);
-    let mut learned = Learned::new((*policy).clone(), &sharing, Choice::Greedy, &world).unwrap();
-    let expected = play(&world, &mut learned, &mut TrafficMeasures::default(), 3, 3).unwrap();
-    let mut host = junction_host(&policy, &world, Plan { choice: Choice::Greedy, ..plan(3, 3) });
-    pool::run(&mut host, agents(&policy, 6), &Faults::default(), None, 1, &mut |_, _| Ok(true)).unwrap();
-    assert_eq!(Summary::of(host.episodes(), host.names()), expected);
+    let team = junctions(2, 3);
+    let (mut envs, choice) = (team.envs(), equimarl_learn::Choice::Greedy);
+    let mut learned = Learned::new((*team.policy).clone(), &team.sharing, choice, &*envs).unwrap();
+    let expected = play(&mut *envs, &mut learned, 3, 3).unwrap();
+    let mut host = team.host(Plan { choice: Choice::Greedy, ..plan(3, 3) });
+    pool::run(&mut host, team.agents(), &Faults::default(), None, 1, &mut |_, _| Ok(true)).unwrap();
+    assert_eq!(Summary::of(host.episodes(), host.spec()), expected);
 }
 
 #[test]
 fn a_record_shows_that_messages_flow_along_edges_and_decisions_are_the_same() {
-    let (policy, sharing, world) = drones(4);
+    let team = drones(4);
     let folder = folder("record");
     let tap = Tap::new(&folder.join("fleet.jsonl")).unwrap();
     tap.about(&json!({ "seed": 8, "greedy": false }));
-    let mut host = drone_host(&policy, &world, plan(6, 8));
+    let mut host = team.host(plan(6, 8));
     let faults = Faults { drop: 0.02, ..Faults::default() };
-    pool::run(&mut host, agents(&policy, 4), &faults, Some(tap.clone()), 1, &mut |_, _| Ok(true)).unwrap();
+    pool::run(&mut host, team.agents(), &faults, Some(tap.clone()), 1, &mut |_, _| Ok(true)).unwrap();
     tap.flush().unwrap();
-    let found = Record::load(&folder).unwrap().audit(&policy, &sharing, &world).unwrap();
+    let found = Record::load(&folder).unwrap().audit(&team.policy, &mut *team.envs()).unwrap();
     assert!(found.sent > 500 && found.steps == host.report().steps, "{found:?}");
     assert!(found.received < found.sent && found.received > found.sent * 9 / 10, "{found:?}");
     assert!(found.compared > 0 && found.compared < found.steps, "some steps had losses: {found:?}");
@@ -62,22 +64,51 @@ fn a_record_shows_that_messages_flow_along_edges_and_decisions_are_the_same() {
     let to = line.split("\"to\":\"").nth(1).unwrap().split('"').next().unwrap();
     let astray = line.replace(&format!("\"to\":\"{to}\""), &format!("\"to\":\"{from}\""));
     std::fs::write(folder.join("z.jsonl"), astray + "\n").unwrap();
-    let found = Record::load(&folder).unwrap().audit(&policy, &sharing, &world).unwrap();
+    let found = Record::load(&folder).unwrap().audit(&team.policy, &mut *team.envs()).unwrap();
     assert!(found.off_edge == 1 && !found.holds(1e-5), "{found:?}");
     std::fs::remove_file(folder.join("z.jsonl")).unwrap();
     std::fs::write(folder.join("fleet.jsonl"), text.replace("\"seed\":8", "\"seed\":9")).unwrap();
-    assert!(!Record::load(&folder).unwrap().audit(&policy, &sharing, &world).unwrap().replayed);
+    assert!(!Record::load(&folder).unwrap().audit(&team.policy, &mut *team.envs()).unwrap().replayed);
     std::fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]
+fn a_record_of_the_first_house_holds_as_it_did() {
+    let house = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures/first-house");
+    let record = Record::load(&house.join("fleet/recording")).unwrap();
+    let file = house.join(record.about["model"].as_str().unwrap());
+    let (network, _) = Network::load(&file).unwrap();
+    let fingerprint = equimarl_nn::model::fnv1a(&std::fs::read(&file).unwrap());
+    assert_eq!(record.about["fingerprint"], format!("{fingerprint:016x}"));
+    let world: WorldConfig = serde_json::from_value(record.about["config"].clone()).unwrap();
+    let mut envs = builtin().make(&world, network.group(), 1).unwrap();
+    let found = record.audit(&network.policy().unwrap(), &mut *envs).unwrap();
+    let text = std::fs::read_to_string(house.join("fleet/checked.json")).unwrap();
+    let expected: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(
+        json!({
+            "holds": found.holds(1e-5),
+            "sent": found.sent,
+            "received": found.received,
+            "off_edge": found.off_edge,
+            "steps": found.steps,
+            "compared": found.compared,
+            "largest_difference": found.difference,
+            "other_actions": found.other_actions,
+            "replayed": found.replayed,
+        }),
+        expected
+    );
+}
+
+#[test]
 fn the_number_of_threads_and_the_order_of_arrival_change_no_bit() {
-    let (policy, _, world) = junctions(6, 6);
+    let team = junctions(6, 6);
     let ms = Duration::from_millis;
     let faults = Faults { drop: 0.1, delay: ms(2), jitter: ms(300), ..Faults::default() };
     let plan = Plan { deadline: ms(200), ..plan(1, 4) };
-    let (one, first) = traffic_moments(&policy, &world, plan, &faults, 1);
-    let (three, second) = traffic_moments(&policy, &world, plan, &faults, 3);
+    let (one, first) = team.moments(plan, &faults, 1);
+    let (three, second) = team.moments(plan, &faults, 3);
     assert!(one.report().missed > 0 && one.report().dropped.total() > 0, "some were lost, some late");
     assert_eq!(first, second);
     assert_eq!(one.episodes(), three.episodes());
@@ -86,18 +117,18 @@ fn the_number_of_threads_and_the_order_of_arrival_change_no_bit() {
 
 #[test]
 fn losses_are_counted_and_an_absent_neighbour_is_left_out_of_the_mean() {
-    let (policy, _, world) = junctions(2, 2);
+    let team = junctions(2, 2);
     let all = Faults { drop: 1.0, ..Faults::default() };
-    let (host, moments) = traffic_moments(&policy, &world, plan(1, 1), &all, 1);
+    let (host, moments) = team.moments(plan(1, 1), &all, 1);
     let report = host.report();
     assert_eq!(report.missed, report.expected);
     assert_eq!(report.cut_off, 4 * report.steps);
     // Who hears nobody decides as the network does for an agent without neighbours.
-    let mut alone = world.clone();
-    alone.reset(&mut equimarl_worlds::Stream::new(1, equimarl_worlds::Purpose::Evaluation, 0));
+    let (mut envs, policy) = (team.envs(), &team.policy);
+    envs.start(0, Stream::new(1, Purpose::Evaluation, 0)).unwrap();
     let (mut scratch, mut own, mut mixed) = Default::default();
-    let mut picture = vec![0.0; alone.picture_shape().len()];
-    alone.render(&alone.observation_key(2), &mut picture);
+    let mut picture = vec![0.0; envs.spec().image.unwrap().iter().product()];
+    envs.world(0).observe(2, &mut picture);
     policy.encode(&picture, &mut scratch, &mut own).unwrap();
     for l in 0..policy.rounds() {
         policy.round(l, &own, &[], &[], &mut scratch, &mut mixed).unwrap();
@@ -109,14 +140,14 @@ fn losses_are_counted_and_an_absent_neighbour_is_left_out_of_the_mean() {
 
 #[test]
 fn a_lost_message_costs_no_other_message() {
-    let (policy, _, world) = junctions(3, 3);
+    let team = junctions(3, 3);
     let faults = Faults { drop: 0.1, ..Faults::default() };
-    let (host, moments) = traffic_moments(&policy, &world, plan(1, 1), &faults, 1);
+    let (host, moments) = team.moments(plan(1, 1), &faults, 1);
     // Who waited in vain in the first round is still heard in the second.
     let lost = |m: &equimarl_fleet::Moment| -> u32 {
         let mut lost = 0;
         for &(receiver, sender) in &m.edges {
-            for round in 0..policy.rounds() as u8 {
+            for round in 0..team.policy.rounds() as u8 {
                 let (sender, receiver) = (Member::agent(sender as usize), Member::agent(receiver as usize));
                 let header =
                     Header { kind: Kind::Features, run: [0; 16], place: m.place, round, sender, receiver };
@@ -132,14 +163,14 @@ fn a_lost_message_costs_no_other_message() {
 
 #[test]
 fn a_partition_separates_and_a_fixed_cycle_takes_over() {
-    let (policy, _, world) = junctions(1, 4);
+    let team = junctions(1, 4);
     let partition = Faults::parse_partition("0|1,2,3").unwrap();
     let faults = Faults { partition, ..Faults::default() };
-    let mut host = junction_host(&policy, &world, plan(1, 2));
-    let team: Vec<_> =
-        agents(&policy, 4).into_iter().map(|a| a.with_fallback(Fallback::FixedCycle(4))).collect();
+    let mut host = team.host(plan(1, 2));
+    let fallback = Fallback::named("fixed-cycle", host.spec()).unwrap();
+    let agents = team.agents().into_iter().map(|a| a.with_fallback(fallback)).collect();
     let mut moments = vec![];
-    pool::run(&mut host, team, &faults, None, 1, &mut |_, moment| {
+    pool::run(&mut host, agents, &faults, None, 1, &mut |_, moment| {
         moments.extend(moment);
         Ok(true)
     })
@@ -154,14 +185,14 @@ fn a_partition_separates_and_a_fixed_cycle_takes_over() {
 
 #[test]
 fn a_crashed_agent_holds_still_is_not_waited_for_and_comes_back() {
-    let (policy, _, world) = junctions(2, 2);
-    let mut host = junction_host(&policy, &world, plan(3, 2));
-    let mut team = agents(&policy, 4);
+    let team = junctions(2, 2);
+    let mut host = team.host(plan(3, 2));
+    let mut agents = team.agents();
     let index = 2;
-    let fresh = team.remove(index).with_crash(Some(10));
-    team.insert(index, fresh);
+    let fresh = agents.remove(index).with_crash(Some(10));
+    agents.insert(index, fresh);
     let mut moments = vec![];
-    pool::run(&mut host, team, &Faults::default(), None, 1, &mut |_, moment| {
+    pool::run(&mut host, agents, &Faults::default(), None, 1, &mut |_, moment| {
         moments.extend(moment);
         Ok(true)
     })
@@ -184,13 +215,13 @@ fn a_crashed_agent_holds_still_is_not_waited_for_and_comes_back() {
 
 #[test]
 fn late_messages_are_treated_like_lost_ones() {
-    let (policy, _, world) = junctions(2, 2);
+    let team = junctions(2, 2);
     let ms = Duration::from_millis;
     let plan = Plan { deadline: ms(50), ..plan(1, 1) };
     let late = Faults { delay: ms(60), ..Faults::default() };
     let lost = Faults { drop: 1.0, ..Faults::default() };
-    let (slow, after) = traffic_moments(&policy, &world, plan, &late, 1);
-    let (_, never) = traffic_moments(&policy, &world, plan, &lost, 1);
+    let (slow, after) = team.moments(plan, &late, 1);
+    let (_, never) = team.moments(plan, &lost, 1);
     assert_eq!(slow.report().missed, slow.report().expected);
     assert!(slow.report().dropped.of(equimarl_fleet::Reason::Late) > 0);
     let actions = |moments: &[equimarl_fleet::Moment]| -> Vec<Vec<usize>> {
@@ -199,8 +230,8 @@ fn late_messages_are_treated_like_lost_ones() {
     assert_eq!(actions(&after), actions(&never));
     // In time, everything is as without delay.
     let soon = Faults { delay: ms(40), ..Faults::default() };
-    let (quick, within) = traffic_moments(&policy, &world, plan, &soon, 1);
-    let (_, at_once) = traffic_moments(&policy, &world, plan, &Faults::default(), 1);
+    let (quick, within) = team.moments(plan, &soon, 1);
+    let (_, at_once) = team.moments(plan, &Faults::default(), 1);
     assert_eq!(quick.report().missed, 0);
     assert_eq!(actions(&within), actions(&at_once));
     assert_eq!(quick.report().latency(0.5), Some(40_000));
@@ -209,16 +240,16 @@ fn late_messages_are_treated_like_lost_ones() {
 #[test]
 fn tampering_beyond_the_rounds_changes_nothing() {
     // A line of junctions: news travels one junction per round.
-    let (policy, _, world) = junctions(1, 8);
-    let rounds = policy.rounds();
+    let team = junctions(1, 8);
+    let rounds = team.policy.rounds();
     let first = |tampered: Option<usize>| {
         let (_, moments) = match tampered {
-            None => traffic_moments(&policy, &world, plan(1, 6), &Faults::default(), 1),
+            None => team.moments(plan(1, 6), &Faults::default(), 1),
             Some(agent) => {
                 // Cutting an agent off changes what it says and what is heard of it.
                 let others: Vec<usize> = (0..8).filter(|&i| i != agent).collect();
                 let faults = Faults { partition: vec![vec![agent], others], ..Faults::default() };
-                traffic_moments(&policy, &world, plan(1, 6), &faults, 1)
+                team.moments(plan(1, 6), &faults, 1)
             }
         };
         moments[0].said.iter().map(|s| s.as_ref().unwrap().log_probabilities.clone()).collect::<Vec<_>>()

@@ -68,7 +68,8 @@ fn case(name: &str, images: usize, config: Config, level: Level, repetitions: us
             .backward(&packed, &pictures, &saved, &dfeatures, &mut workspace, gradients)
             .expect("lengths fit");
     });
-    let flops = encoder.forward_flops() as f64;
+    let (first, second) = (encoder.hidden_size(), encoder.pooled_size());
+    let flops = 2.0 * (n1 * first.0 * first.1 + n2 * second.0 * second.1) as f64;
     println!(
         "{name:22} {level:10} {images:3} images  pack {:6.1} us  forward {forward:7.3} ms {:6.1} GFLOP/s  backward {backward:7.3} ms  one {:6.1} us",
         pack * 1e3,

@@ -35,11 +35,6 @@ impl Permutations {
         Ok(Self { order, table })
     }
 
-    /// Length of a permutation.
-    pub fn order(&self) -> usize {
-        self.order
-    }
-
     /// Number of permutations.
     pub fn elements(&self) -> usize {
         self.table.len() / self.order

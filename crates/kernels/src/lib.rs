@@ -4,7 +4,8 @@
 //!   maxima.
 //! - [`dictionary`]: the same encoder for pictures built from few tiles: every distinct patch and window is computed once,
 //!   up to the turns of a group.
-//! - [`messages`]: a message round over a graph as one operation; [`linear`]: dense layers.
+//! - [`messages`]: a message round over a graph as one operation; [`edges`]: messages that are made edge by edge;
+//!   [`linear`]: dense layers.
 //! - [`realise`]: matrices made from free coefficients; [`gather`]: rows copied from distinct ones; and their adjoints.
 //! - [`adam`]: Adam and clipping; [`softmax`]: log-probabilities.
 //!
@@ -51,6 +52,7 @@
 
 pub mod adam;
 pub mod dictionary;
+pub mod edges;
 pub mod encoder;
 mod error;
 pub mod gather;

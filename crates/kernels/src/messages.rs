@@ -77,11 +77,17 @@ impl Graph {
 
     /// That every neighbour exists, after agents were added.
     fn check(&self) -> Result<()> {
-        match self.neighbours.iter().position(|&j| j as usize >= self.agents()) {
+        self.check_senders(self.agents())
+    }
+
+    /// That nobody but the first `senders` is heard. In a graph from agents to things of another kind these are not the
+    /// agents.
+    pub(crate) fn check_senders(&self, senders: usize) -> Result<()> {
+        match self.neighbours.iter().position(|&j| j as usize >= senders) {
             None => Ok(()),
             Some(at) => {
                 let index = self.neighbours[at] as usize;
-                Err(Error::Index { name: "neighbours", at, index, limit: self.agents() })
+                Err(Error::Index { name: "neighbours", at, index, limit: senders })
             }
         }
     }
@@ -97,7 +103,7 @@ impl Graph {
     }
 
     /// Position of agent i's first edge, and its neighbours.
-    fn neighbours(&self, i: usize) -> (usize, &[u32]) {
+    pub(crate) fn neighbours(&self, i: usize) -> (usize, &[u32]) {
         let (from, to) = (self.offsets[i] as usize, self.offsets[i + 1] as usize);
         (from, &self.neighbours[from..to])
     }

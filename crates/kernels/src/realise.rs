@@ -7,7 +7,8 @@
 //! Kernels read weights in an order of their own: [`Realisation::in_order`] makes a [`Gather`] that writes that order
 //! straight from the coefficients.
 
-use crate::error::{Error, Result, length};
+use crate::error::{Error, Result, length, rows};
+use std::ops::Range;
 
 /// Terms and coefficients are counted in 32 bits.
 const MOST: usize = u32::MAX as usize - 1;
@@ -99,6 +100,28 @@ impl Realisation {
             scale.extend_from_slice(&part.scale);
         }
         Self::new(coefficients, starts, index, scale)
+    }
+
+    /// Some columns of a matrix that has `width` of them, as a matrix over the same coefficients.
+    ///
+    /// # Errors
+    /// The entries are no whole number of rows, or a row has no such columns.
+    pub fn columns(&self, width: usize, columns: Range<usize>) -> Result<Self> {
+        let count = rows("a matrix", self.entries(), width)?;
+        if columns.start > columns.end || columns.end > width {
+            return Err(Error::Index { name: "columns", at: 1, index: columns.end, limit: width });
+        }
+        let (mut starts, mut index, mut scale) = (vec![0], vec![], vec![]);
+        for row in 0..count {
+            for column in columns.clone() {
+                for (c, s) in self.terms(row * width + column) {
+                    index.push(c as u32);
+                    scale.push(s);
+                }
+                starts.push(index.len() as u32);
+            }
+        }
+        Self::new(self.coefficients(), starts, index, scale)
     }
 
     /// Number of coefficients.
@@ -292,6 +315,23 @@ mod tests {
         both.realise(&[9.0, 1.0, 9.0, 9.0, 3.0], &mut w).unwrap();
         assert_eq!(w, [1.0, 2.0, 3.0, 6.0]);
         assert!(Realisation::stacked(4, [(4, &part)]).is_err());
+    }
+
+    #[test]
+    fn columns_are_a_matrix_of_their_own() {
+        // [[a, -b, 2a], [b, 0, a]]
+        let terms = (vec![0, 1, 2, 3, 4, 4, 5], vec![0, 1, 0, 1, 0], vec![1.0, -1.0, 2.0, 1.0, 1.0]);
+        let matrix = Realisation::new(2, terms.0, terms.1, terms.2).unwrap();
+        let last = matrix.columns(3, 1..3).unwrap();
+        let (mut w, mut d) = ([9.0; 4], [0.0; 2]);
+        last.realise(&[3.0, 5.0], &mut w).unwrap();
+        assert_eq!(w, [-5.0, 6.0, 0.0, 3.0]);
+        last.add_adjoint(&[1.0, 10.0, 100.0, 1000.0], &mut d).unwrap();
+        assert_eq!(d, [1020.0, -1.0]);
+        assert_eq!(matrix.columns(3, 0..3).unwrap(), matrix);
+        assert_eq!(matrix.columns(3, 1..1).unwrap().entries(), 0);
+        assert!(matrix.columns(4, 0..1).is_err());
+        assert!(matrix.columns(3, 0..4).is_err());
     }
 
     #[test]

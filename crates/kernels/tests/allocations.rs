@@ -8,8 +8,8 @@ use equimarl_kernels::dictionary::{
 };
 use equimarl_kernels::encoder::{Config, Convolution};
 
-fn pictures(plan: &Plan, count: usize) -> Vec<f32> {
-    let (size, width) = (plan.picture_len(), plan.config().width);
+fn pictures(plan: &Plan, width: usize, count: usize) -> Vec<f32> {
+    let size = plan.picture_len();
     // Cells of five pixels, lit by a fixed rule.
     let lit = |picture: usize, i: usize| (picture * 31 + i / width / 5 * 7 + i % width / 5 * 3) % 11 < 2;
     (0..count * size).map(|i| if lit(i / size, i % size) { 1.0 } else { 0.0 }).collect()
@@ -23,7 +23,7 @@ fn nothing_is_allocated_once_the_buffers_have_grown() {
     let multiply: Vec<u32> = (0..16).map(|i| (i / 4 + i % 4) % 4).collect();
     let turn = |g, n, at| (0..g).fold(at, |[i, j]: [usize; 2], _| [n - 1 - j, i]);
     let plan = Plan::new(config, &Turns::new(4, &multiply, [7, 5], turn).unwrap(), [8, 16]).unwrap();
-    let pictures = pictures(&plan, 40);
+    let pictures = pictures(&plan, config.width, 40);
     let [mut a1, b1, a2, b2] = plan.coefficient_lens().map(|len| vec![0.01; len]);
     let mut gradients = plan.coefficient_lens().map(|len| vec![0.0; len]);
     let dfeatures = vec![1.0; 40 * plan.features()];

@@ -120,21 +120,14 @@ fn score(mut runs: Vec<&Record>) -> RateScore {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use equimarl_learn::{Method, TrainConfig, WorldConfig};
+    use crate::testing;
+    use equimarl_learn::Method;
 
     fn run(method: Method, rate: f64, seed: u64, returns: &[f64], state: State) -> Record {
-        let base = TrainConfig::preset("paper", WorldConfig::wildlife(), method).unwrap();
-        let config = TrainConfig { learning_rate: rate, seed, ..base };
         let steps = (1..=returns.len() as u64).map(|i| i * 20_000).collect();
-        Record {
-            name: "r".into(),
-            state,
-            config_hash: config.hash(),
-            config,
-            summary: serde_json::Value::Null,
-            reached: None,
-            curve: Curve { steps, returns: returns.to_vec(), waiting: vec![] },
-        }
+        let change = format!("method = '{method}'\nlearning_rate = {rate}\nseed = {seed}");
+        let curve = Curve { steps, returns: returns.to_vec(), ..Curve::default() };
+        Record { state, curve, ..testing::record(&change) }
     }
 
     #[test]

@@ -9,6 +9,7 @@ use crate::record::{Record, State};
 use equimarl_learn::checkpoint;
 use equimarl_learn::run::{self, Ended, Event};
 use equimarl_nn::model::write_file;
+use equimarl_worlds::Registry;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -58,6 +59,7 @@ pub struct Folder {
     pub sweep: Sweep,
     /// The folder.
     pub path: PathBuf,
+    registry: Registry,
 }
 
 impl Folder {
@@ -67,9 +69,9 @@ impl Folder {
     ///
     /// # Errors
     /// If the folder belongs to another sweep, or holds runs of the same names with other settings.
-    pub fn open(sweep: Sweep, path: &Path) -> Result<Folder> {
+    pub fn open(registry: &Registry, sweep: Sweep, path: &Path) -> Result<Folder> {
         let path = std::path::absolute(path).map_err(|e| Error::file(path, e))?;
-        let mut folder = Folder { sweep, path };
+        let mut folder = Folder { sweep, path, registry: registry.clone() };
         if let Some(other) = folder.owner().filter(|name| *name != folder.sweep.name) {
             return Err(Error::Bad(format!(
                 "{} belongs to the sweep `{other}`; choose another --out for `{}`",
@@ -80,8 +82,11 @@ impl Folder {
         folder.keep_names();
         for planned in &folder.sweep.runs {
             for home in [folder.finished(planned), folder.unfinished(planned)] {
-                let Ok(text) = fs::read_to_string(home.join("config.toml")) else { continue };
-                if text != planned.config.to_toml() {
+                if !home.join("config.toml").exists() {
+                    continue;
+                }
+                // What cannot be read is somebody else's.
+                if checkpoint::read_config(registry, &home).ok().as_ref() != Some(&planned.config) {
                     return Err(Error::Bad(format!(
                         "{} was made with other settings than the sweep has now; choose another --out",
                         home.display()
@@ -109,18 +114,18 @@ impl Folder {
                     continue;
                 }
                 // What is finished is found last, and counts.
-                if let Ok(config) = checkpoint::read_config(&entry.path()) {
-                    others.insert(config.hash(), name);
+                if let Ok(config) = checkpoint::read_config(&self.registry, &entry.path()) {
+                    others.insert(config.hash(&self.registry), name);
                 }
             }
         }
         if others.is_empty() {
             return;
         }
-        let path = self.path.clone();
+        let (path, registry) = (self.path.clone(), self.registry.clone());
         for run in &mut self.sweep.runs {
             let begun = path.join(&run.name).exists() || path.join("unfinished").join(&run.name).exists();
-            if let Some(name) = others.remove(&run.config.hash()).filter(|_| !begun) {
+            if let Some(name) = others.remove(&run.config.hash(&registry)).filter(|_| !begun) {
                 run.name = name;
             }
         }
@@ -130,7 +135,7 @@ impl Folder {
     ///
     /// # Errors
     /// If none was.
-    pub fn begun(path: &Path) -> Result<Folder> {
+    pub fn begun(registry: &Registry, path: &Path) -> Result<Folder> {
         let file = path.join("sweep.toml");
         if !file.exists() {
             return Err(Error::Bad(format!(
@@ -138,7 +143,7 @@ impl Folder {
                 path.display()
             )));
         }
-        Folder::open(Sweep::read(&file)?, path)
+        Folder::open(registry, Sweep::read(registry, &file)?, path)
     }
 
     /// Makes the folder and leaves the sweep's file in it.
@@ -218,7 +223,7 @@ impl Folder {
         if let Ok(why) = fs::read_to_string(self.failed(planned)) {
             return Standing::Failed(why.trim().into());
         }
-        match kept.get(&planned.config.hash()) {
+        match kept.get(&planned.config.hash(&self.registry)) {
             Some(State::Finished) => return Standing::Kept,
             Some(State::Failed(why)) => return Standing::Failed(why.clone()),
             Some(State::Unfinished) | None => {}
@@ -248,8 +253,8 @@ impl Folder {
         if let Some(why) = self.in_the_way(planned) {
             return Err(Error::Bad(why));
         }
-        let ended =
-            begin(&unfinished, planned).and_then(|()| Ok(run::train(&unfinished, origin, stop, listen)?));
+        let ended = begin(&self.registry, &unfinished, planned)
+            .and_then(|()| Ok(run::train(&self.registry, &unfinished, origin, stop, listen)?));
         match ended {
             Ok(Ended::Finished(summary)) => {
                 fs::rename(&unfinished, &finished).map_err(|e| Error::file(&finished, e))?;
@@ -331,19 +336,19 @@ impl Folder {
         let mut added = 0;
         for index in indices {
             let planned = self.planned(index)?;
-            let before = known.get(&planned.config.hash());
+            let before = known.get(&planned.config.hash(&self.registry));
             // A run that failed may have been made since.
             if before.is_some_and(|state| *state == State::Finished || !self.is_finished(planned)) {
                 continue;
             }
             let (finished, unfinished) = (self.finished(planned), self.unfinished(planned));
             let record = if self.is_finished(planned) {
-                Record::of_run(&finished, &planned.name, None)?
+                Record::of_run(&self.registry, &finished, &planned.name, None)?
             } else {
                 match fs::read_to_string(self.failed(planned)) {
                     // One that failed before it began has nothing to keep.
                     Ok(why) if unfinished.join("config.toml").exists() => {
-                        Record::of_run(&unfinished, &planned.name, Some(why.trim().into()))?
+                        Record::of_run(&self.registry, &unfinished, &planned.name, Some(why.trim().into()))?
                     }
                     _ => continue,
                 }
@@ -358,9 +363,9 @@ impl Folder {
 }
 
 /// Makes the run's folder if nobody has.
-fn begin(unfinished: &Path, planned: &Planned) -> Result<()> {
+fn begin(registry: &Registry, unfinished: &Path, planned: &Planned) -> Result<()> {
     if !unfinished.join("config.toml").exists() {
-        run::create(unfinished, &planned.config)?;
+        run::create(registry, unfinished, &planned.config)?;
     }
     Ok(())
 }

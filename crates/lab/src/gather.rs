@@ -3,6 +3,7 @@
 use crate::error::{Error, Result};
 use crate::grid::Sweep;
 use crate::record::Record;
+use equimarl_worlds::Registry;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -45,13 +46,13 @@ pub struct Gathered {
 ///
 /// # Errors
 /// If a place is not there or is something else. A run that is broken does not stop the others: it is listed.
-pub fn gather(places: &[PathBuf]) -> Result<Gathered> {
+pub fn gather(registry: &Registry, places: &[PathBuf]) -> Result<Gathered> {
     let mut found = Gathered::default();
     for place in places {
         if place.is_dir() {
             let before = found.runs.len() + found.unreadable.len();
             let home = Home { sweep: name_of(place), failed: None };
-            look(place, &home.entered(place), DEEP, &mut found);
+            look(registry, place, &home.entered(place), DEEP, &mut found);
             if found.runs.len() + found.unreadable.len() == before {
                 return Err(Error::Bad(format!(
                     "{} holds no runs: no folder below it has a config.toml, and no .jsonl file has records",
@@ -59,7 +60,7 @@ pub fn gather(places: &[PathBuf]) -> Result<Gathered> {
                 )));
             }
         } else if place.extension().is_some_and(|e| e == "jsonl") && !is_metrics(place) {
-            let records = Record::read_all(place)?;
+            let records = Record::read_all(registry, place)?;
             found.add_records(place, records);
         } else if place.exists() {
             return Err(Error::Bad(format!(
@@ -107,10 +108,10 @@ fn is_metrics(path: &Path) -> bool {
     path.file_name().is_some_and(|n| n == "metrics.jsonl")
 }
 
-fn look(folder: &Path, home: &Home, deep: usize, found: &mut Gathered) {
+fn look(registry: &Registry, folder: &Path, home: &Home, deep: usize, found: &mut Gathered) {
     if folder.join("config.toml").exists() {
         let name = folder.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
-        match Record::of_run(folder, &name, home.reason(&name)) {
+        match Record::of_run(registry, folder, &name, home.reason(&name)) {
             Ok(record) => {
                 let place = folder.display().to_string();
                 found.runs.push(Found { sweep: home.sweep.clone(), place, record });
@@ -121,7 +122,7 @@ fn look(folder: &Path, home: &Home, deep: usize, found: &mut Gathered) {
     }
     let is_sweep = folder.join("sweep.toml").exists();
     if is_sweep {
-        found.add_kept(folder);
+        found.add_kept(registry, folder);
     }
     let Ok(entries) = fs::read_dir(folder) else {
         found.unreadable.push((folder.display().to_string(), "the folder cannot be read".into()));
@@ -135,9 +136,9 @@ fn look(folder: &Path, home: &Home, deep: usize, found: &mut Gathered) {
             continue;
         }
         if path.is_dir() && deep > 0 {
-            look(&path, &home.entered(&path), deep - 1, found);
+            look(registry, &path, &home.entered(&path), deep - 1, found);
         } else if path.extension().is_some_and(|e| e == "jsonl") && !is_metrics(&path) {
-            match Record::read_all(&path) {
+            match Record::read_all(registry, &path) {
                 Ok(records) => found.add_records(&path, records),
                 Err(e) => found.unreadable.push((path.display().to_string(), e.to_string())),
             }
@@ -155,23 +156,23 @@ impl Gathered {
     }
 
     /// The runs of a sweep that were made before and kept elsewhere, so that they have no folder here.
-    fn add_kept(&mut self, folder: &Path) {
+    fn add_kept(&mut self, registry: &Registry, folder: &Path) {
         let file = folder.join("sweep.toml");
         let table = fs::read_to_string(&file).unwrap_or_default().parse::<toml::Table>();
         if !table.is_ok_and(|table| table.contains_key("kept")) {
             return;
         }
-        let sweep = match Sweep::read(&file) {
+        let sweep = match Sweep::read(registry, &file) {
             Ok(sweep) => sweep,
             Err(e) => return self.unreadable.push((file.display().to_string(), e.to_string())),
         };
         let Some(Ok(entries)) = sweep.kept.as_ref().map(fs::read_dir) else { return };
-        let planned: BTreeSet<String> = sweep.runs.iter().map(|run| run.config.hash()).collect();
+        let planned: BTreeSet<String> = sweep.runs.iter().map(|run| run.config.hash(registry)).collect();
         let mut files: Vec<PathBuf> = entries.filter_map(|e| Some(e.ok()?.path())).collect();
         files.retain(|file| file.extension().is_some_and(|e| e == "jsonl"));
         files.sort();
         for file in files {
-            match Record::read_all(&file) {
+            match Record::read_all(registry, &file) {
                 Err(e) => self.unreadable.push((file.display().to_string(), e.to_string())),
                 Ok(records) => {
                     for (i, record) in records.into_iter().enumerate() {

@@ -17,7 +17,8 @@
 //! ```
 
 use crate::error::{Error, Result};
-use equimarl_learn::{Method, TrainConfig, WorldConfig};
+use equimarl_learn::{Method, TrainConfig};
+use equimarl_worlds::{Registry, WorldConfig};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::fs;
@@ -70,17 +71,17 @@ impl Sweep {
     ///
     /// # Errors
     /// If it cannot be read, a setting is wrong, or two runs would be the same.
-    pub fn read(path: &Path) -> Result<Sweep> {
+    pub fn read(registry: &Registry, path: &Path) -> Result<Sweep> {
         let text = fs::read_to_string(path).map_err(|e| Error::file(path, e))?;
         let home = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        Sweep::parse(&text, home).map_err(|e| Error::Bad(format!("{}: {e}", path.display())))
+        Sweep::parse(registry, &text, home).map_err(|e| Error::Bad(format!("{}: {e}", path.display())))
     }
 
     /// Reads the text of a sweep file that lies in the folder `home`.
     ///
     /// # Errors
     /// As [`Sweep::read`].
-    pub fn parse(text: &str, home: &Path) -> Result<Sweep> {
+    pub fn parse(registry: &Registry, text: &str, home: &Path) -> Result<Sweep> {
         let bad = |e: toml::de::Error| Error::Bad(one_line(e.message()));
         let mut table: Table = text.parse().map_err(bad)?;
         if table.get("grid").is_some_and(Value::is_table) {
@@ -107,10 +108,10 @@ impl Sweep {
         }
         let mut runs = vec![];
         for (i, block) in file.grid.iter().enumerate() {
-            let found = expand(&file.preset, &file.settings, block);
+            let found = expand(registry, &file.preset, &file.settings, block);
             runs.extend(found.map_err(|e| Error::Bad(format!("[[grid]] {}: {e}", i + 1)))?);
         }
-        let runs = named(runs)?;
+        let runs = named(registry, runs)?;
         Ok(Sweep { name: file.name, kept, runs, text: table.to_string() })
     }
 
@@ -135,7 +136,7 @@ fn one_line(text: &str) -> String {
 }
 
 /// All combinations of a block. Seeds change last, so that a sweep that stops early has all methods.
-fn expand(preset: &str, settings: &Table, block: &Table) -> Result<Vec<TrainConfig>> {
+fn expand(registry: &Registry, preset: &str, settings: &Table, block: &Table) -> Result<Vec<TrainConfig>> {
     let mut all = settings.clone();
     all.extend(block.clone());
     let mut axes: Vec<(String, Vec<Value>)> = vec![];
@@ -161,7 +162,7 @@ fn expand(preset: &str, settings: &Table, block: &Table) -> Result<Vec<TrainConf
     let Some(count) = count.filter(|n| *n <= MOST) else {
         return Err(Error::Bad(format!("this makes more than {MOST} runs")));
     };
-    (0..count).map(|index| resolve(preset, &pick(&axes, index))).collect()
+    (0..count).map(|index| resolve(registry, preset, &pick(&axes, index))).collect()
 }
 
 /// The combination with this number; the last axis changes fastest.
@@ -192,39 +193,41 @@ fn seeds(text: &str) -> Result<Vec<Value>> {
 }
 
 /// Settings of one run: the preset for its world and method, then everything else.
-fn resolve(preset: &str, chosen: &Table) -> Result<TrainConfig> {
+fn resolve(registry: &Registry, preset: &str, chosen: &Table) -> Result<TrainConfig> {
     let mut rest = chosen.clone();
     let method: Method = match rest.remove("method") {
         None => Method::Equivariant,
         Some(Value::String(name)) => name.parse().map_err(|e| Error::Bad(format!("{e}")))?,
         Some(other) => return Err(Error::Bad(format!("`method` must be a name, not {other}"))),
     };
-    let world = world(rest.get("world"))?;
-    let base = TrainConfig::preset(preset, world, method)?;
-    let mut config = TrainConfig::overlay(&base, &rest.to_string())?;
+    let world = world(registry, rest.get("world"))?;
+    let base = TrainConfig::preset(registry, preset, world, method)?;
+    let mut config = TrainConfig::overlay(registry, &base, &rest.to_string())?;
     if !rest.contains_key("group") {
         // The size may have changed what symmetry there is.
-        config.group = config.world.usual_group().into();
+        config.group = registry.usual_group(&config.world).unwrap_or(config.group);
     }
     Ok(config)
 }
 
-fn world(value: Option<&Value>) -> Result<WorldConfig> {
+fn world(registry: &Registry, value: Option<&Value>) -> Result<WorldConfig> {
+    // The first world is the one that is meant where none is named.
+    let first = registry.names().first().copied().unwrap_or_default();
     let name = match value {
-        None => "wildlife",
-        Some(Value::Table(table)) => table.get("name").and_then(Value::as_str).unwrap_or("wildlife"),
+        None => first,
+        Some(Value::Table(table)) => table.get("name").and_then(Value::as_str).unwrap_or(first),
         Some(other) => {
             return Err(Error::Bad(format!(
-                "`world` is {other}; write a table such as {{ name = \"wildlife\", drones = 3 }}"
+                "`world` is {other}; write a table such as {{ name = \"{first}\" }}"
             )));
         }
     };
-    Ok(WorldConfig::named(name)?)
+    Ok(registry.usual(name).map_err(equimarl_learn::Error::from)?)
 }
 
 /// Names that tell runs apart: world, method, learning rate and seed, and whatever else differs within the sweep and is
 /// not the preset's.
-fn named(configs: Vec<TrainConfig>) -> Result<Vec<Planned>> {
+fn named(registry: &Registry, configs: Vec<TrainConfig>) -> Result<Vec<Planned>> {
     let table = |config: &TrainConfig| Table::try_from(config).unwrap_or_default();
     let usual = ["method", "learning_rate", "seed", "world", "preset", "group"];
     let tables: Vec<Table> = configs.iter().map(table).collect();
@@ -239,8 +242,10 @@ fn named(configs: Vec<TrainConfig>) -> Result<Vec<Planned>> {
     let mut runs = vec![];
     let mut seen: BTreeMap<String, usize> = BTreeMap::new();
     for (index, (config, chosen)) in configs.into_iter().zip(&tables).enumerate() {
-        let mut name = format!("{}-{}-{}", config.world.label(), config.method, config.learning_rate);
-        let preset = table(&TrainConfig::preset(&config.preset, config.world.clone(), config.method)?);
+        let mut name =
+            format!("{}-{}-{}", registry.label(&config.world), config.method, config.learning_rate);
+        let preset =
+            table(&TrainConfig::preset(registry, &config.preset, config.world.clone(), config.method)?);
         if preset.get("group").and_then(Value::as_str) != Some(&config.group) {
             name += &format!("-{}", config.group);
         }
@@ -264,9 +269,10 @@ fn named(configs: Vec<TrainConfig>) -> Result<Vec<Planned>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use equimarl_worlds::builtin;
 
     fn parse(text: &str) -> Result<Sweep> {
-        Sweep::parse(text, Path::new("."))
+        Sweep::parse(&builtin(), text, Path::new("."))
     }
 
     #[test]
@@ -303,12 +309,15 @@ mod tests {
     #[test]
     fn a_sweep_reads_its_own_copy() {
         let text = "name = 'a'\nkept = 'x'\n[[grid]]\nseed = '1-3'";
-        let sweep = Sweep::parse(text, Path::new("/tmp/there")).unwrap();
+        let sweep = Sweep::parse(&builtin(), text, Path::new("/tmp/there")).unwrap();
         assert_eq!(sweep.kept.as_deref(), Some(Path::new("/tmp/there/x")));
-        let again = Sweep::parse(&sweep.text, Path::new("/elsewhere")).unwrap();
+        let again = Sweep::parse(&builtin(), &sweep.text, Path::new("/elsewhere")).unwrap();
         assert_eq!((&again.kept, &again.runs), (&sweep.kept, &sweep.runs));
         let without = again.without_kept();
-        assert_eq!((without.kept, Sweep::parse(&without.text, Path::new(".")).unwrap().kept), (None, None));
+        assert_eq!(
+            (without.kept, Sweep::parse(&builtin(), &without.text, Path::new(".")).unwrap().kept),
+            (None, None)
+        );
         assert_eq!(without.runs, sweep.runs);
     }
 

@@ -4,12 +4,13 @@
 //! use equimarl_lab::Sweep;
 //!
 //! let text = "name = 'mine'\n[[grid]]\nmethod = ['equivariant', 'plain']\nseed = '1-3'\nsteps = 20000";
-//! let sweep = Sweep::parse(text, ".".as_ref())?;
+//! let sweep = Sweep::parse(&equimarl_worlds::builtin(), text, ".".as_ref())?;
 //! assert_eq!(sweep.runs.len(), 6);
 //! assert_eq!(sweep.runs[1].name, "wildlife-3-plain-0.001-1");
 //! # Ok::<(), equimarl_lab::Error>(())
 //! ```
 
+mod brief;
 mod choose;
 pub mod engine;
 mod error;
@@ -22,11 +23,14 @@ pub mod report;
 mod setting;
 pub mod statistics;
 pub mod tensorboard;
+#[cfg(test)]
+mod testing;
 
+pub use brief::{Brief, Briefs};
 pub use choose::{Choice, RateScore, UP_TO, area, choose};
 pub use error::{Error, Result};
 pub use folder::{Folder, Standing};
 pub use gather::{Found, Gathered, gather};
 pub use grid::{Planned, Sweep};
 pub use record::{Curve, Record, State};
-pub use setting::{Setting, Team, world_name};
+pub use setting::{Setting, Team};

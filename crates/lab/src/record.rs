@@ -1,16 +1,19 @@
 //! A run in a few kilobytes: its settings, how it ended, and its learning curve. Figures and statistics read nothing else.
 
+use crate::brief::{Brief, Briefs, preset_of};
 use crate::error::{Error, Result};
 use crate::figure::Measure;
-use equimarl_learn::run::{RECENT_WAITING, Scored};
-use equimarl_learn::{RECENT, TrainConfig, WorldConfig, checkpoint};
-use equimarl_worlds::{Traffic, Wildlife};
+use equimarl_learn::run::RECENT_WAITING;
+use equimarl_learn::{RECENT, TrainConfig, checkpoint};
+use equimarl_worlds::Registry;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
 use std::path::Path;
+use std::sync::Arc;
+use toml::Table;
 
 /// A curve keeps at most about this many points.
 const POINTS: usize = 100;
@@ -35,9 +38,9 @@ pub struct Curve {
     /// The mean return of the last 100 training episodes.
     #[serde(rename = "return")]
     pub returns: Vec<f64>,
-    /// The mean waiting time of the last 20 training episodes; empty where nobody waits.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub waiting: Vec<f64>,
+    /// What else people look at first, by its name: the mean of the last 20 training episodes.
+    #[serde(flatten)]
+    pub measures: BTreeMap<String, Vec<f64>>,
 }
 
 /// A run, as it is kept.
@@ -58,6 +61,12 @@ pub struct Record {
     pub reached: Option<BTreeMap<String, u64>>,
     /// Its learning curve.
     pub curve: Curve,
+    /// What reports need to know of its world.
+    #[serde(default)]
+    pub world: Brief,
+    /// The preset that it started from, as far as this program knows it.
+    #[serde(skip)]
+    pub preset: Option<Arc<Table>>,
 }
 
 impl Record {
@@ -65,8 +74,10 @@ impl Record {
     ///
     /// # Errors
     /// If its settings or its summary cannot be read.
-    pub fn of_run(run: &Path, name: &str, failed: Option<String>) -> Result<Record> {
-        let config = checkpoint::read_config(run)?;
+    pub fn of_run(registry: &Registry, run: &Path, name: &str, failed: Option<String>) -> Result<Record> {
+        let config = checkpoint::read_config(registry, run)?;
+        let said = equimarl_learn::run::described(run).map(|described| Brief::of(&described));
+        let world = Briefs::new(registry).of(&config.world, said);
         let summary = equimarl_learn::run::summary(run)?;
         let state = match (&summary, failed) {
             (Some(_), _) => State::Finished,
@@ -74,15 +85,17 @@ impl Record {
             (None, None) => State::Unfinished,
         };
         let text = fs::read_to_string(run.join("metrics.jsonl")).unwrap_or_default();
-        let reached = matches!(state, State::Failed(_)).then(|| marks_passed(&config.world, &text));
+        let reached = matches!(state, State::Failed(_)).then(|| thresholds_passed(&world, &text));
         Ok(Record {
             name: name.into(),
             state,
-            config_hash: config.hash(),
-            config,
+            config_hash: config.hash(registry),
             summary: summary.unwrap_or(Value::Null),
             reached,
-            curve: Curve::of_metrics(&text).thinned(POINTS),
+            curve: Curve::of_metrics(&text, world.first.as_ref().map(|m| m.name.as_str())).thinned(POINTS),
+            world,
+            preset: preset_of(registry, &config).map(Arc::new),
+            config,
         })
     }
 
@@ -118,14 +131,15 @@ impl Record {
     ///
     /// # Errors
     /// If the file cannot be read or a line is not a record; a last line that was cut off is left out.
-    pub fn read_all(path: &Path) -> Result<Vec<Record>> {
+    pub fn read_all(registry: &Registry, path: &Path) -> Result<Vec<Record>> {
         let text = fs::read_to_string(path).map_err(|e| Error::file(path, e))?;
+        let mut briefs = Briefs::new(registry);
         let mut records: Vec<Record> = vec![];
         let mut places: BTreeMap<String, usize> = BTreeMap::new();
         let whole = text.ends_with('\n');
         let lines: Vec<&str> = text.lines().collect();
         for (i, line) in lines.iter().enumerate() {
-            match serde_json::from_str::<Record>(line) {
+            match serde_json::from_str::<Record>(line).map(|record| record.known(&mut briefs)) {
                 Ok(record) => match places.get(&record.config_hash) {
                     Some(&place) => records[place] = record,
                     None => {
@@ -141,26 +155,34 @@ impl Record {
         }
         Ok(records)
     }
+
+    /// With what this program knows of its world. Settings that came later are as they were before they existed.
+    fn known(mut self, briefs: &mut Briefs<'_>) -> Record {
+        if let Ok(world) = briefs.registry().complete(&self.config.world) {
+            self.config.world = world;
+        }
+        let said = (self.world != Brief::default()).then(|| self.world.clone());
+        self.world = briefs.of(&self.config.world, said);
+        self.preset = preset_of(briefs.registry(), &self.config).map(Arc::new);
+        self
+    }
 }
 
-/// The first lines of metrics that are beyond each mark, by the rule of summaries: the mean must be of 100 episodes (20, for
-/// waiting times), or one lucky episode would do.
-fn marks_passed(world: &WorldConfig, metrics: &str) -> BTreeMap<String, u64> {
+/// The first lines of metrics that are beyond each threshold, by the rule of summaries: the mean must be of 100 episodes (20,
+/// for what else is shown first), or one lucky episode would do.
+fn thresholds_passed(world: &Brief, metrics: &str) -> BTreeMap<String, u64> {
     let measure = Measure::of(world);
-    let (key, marks, enough) = match measure {
-        Measure::Return => ("return", Wildlife::MARKS, RECENT as u64),
-        Measure::Waiting => ("waiting", Traffic::MARKS, RECENT_WAITING as u64),
-    };
+    let enough = if measure.is_return() { RECENT } else { RECENT_WAITING } as u64;
     let mut reached = BTreeMap::new();
     for line in metrics.lines() {
         let Ok(line) = serde_json::from_str::<Value>(line) else { continue };
         let (Some(steps), Some(episodes), Some(value)) =
-            (line["steps"].as_u64(), line["episodes"].as_u64(), line[key].as_f64())
+            (line["steps"].as_u64(), line["episodes"].as_u64(), line[measure.name()].as_f64())
         else {
             continue;
         };
-        for mark in marks.iter().filter(|mark| episodes >= enough && measure.sign() * (value - **mark) > 0.0)
-        {
+        let passed = |mark: &&f64| episodes >= enough && measure.sign() * (value - **mark) > 0.0;
+        for mark in world.thresholds.iter().filter(passed) {
             reached.entry(mark.to_string()).or_insert(steps);
         }
     }
@@ -169,7 +191,7 @@ fn marks_passed(world: &WorldConfig, metrics: &str) -> BTreeMap<String, u64> {
 
 impl Curve {
     /// All points of metrics; lines that are not whole are left out, so that a run can be read while it writes.
-    pub fn of_metrics(text: &str) -> Curve {
+    pub fn of_metrics(text: &str, measure: Option<&str>) -> Curve {
         let mut curve = Curve::default();
         for line in text.lines() {
             let Ok(line) = serde_json::from_str::<Value>(line) else { continue };
@@ -177,13 +199,12 @@ impl Curve {
             let (Some(steps), Some(value)) = (line["steps"].as_u64(), line["return"].as_f64()) else {
                 continue;
             };
-            let waiting = line["waiting"].as_f64();
-            if waiting.is_none() && !curve.waiting.is_empty() {
-                continue;
+            if let Some(name) = measure {
+                let Some(value) = line[name].as_f64() else { continue };
+                curve.measures.entry(name.into()).or_default().push(rounded(value));
             }
             curve.steps.push(steps);
             curve.returns.push(rounded(value));
-            curve.waiting.extend(waiting.map(rounded));
         }
         curve
     }
@@ -197,7 +218,7 @@ impl Curve {
         Curve {
             steps: self.steps.iter().enumerate().filter(|(i, _)| stays(*i)).map(|(_, s)| *s).collect(),
             returns: thin(&self.returns),
-            waiting: thin(&self.waiting),
+            measures: self.measures.iter().map(|(name, values)| (name.clone(), thin(values))).collect(),
         }
     }
 }
@@ -210,16 +231,15 @@ fn rounded(x: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use equimarl_worlds::builtin;
 
     #[test]
     fn states_are_those_of_the_records() {
         let path = std::env::temp_dir().join(format!("equimarl-states-{}.jsonl", std::process::id()));
-        let config =
-            TrainConfig::preset("paper", WorldConfig::wildlife(), equimarl_learn::Method::Plain).unwrap();
         let record = |seed, state| {
-            let config = TrainConfig { seed, ..config.clone() };
-            let (config_hash, summary, curve) = (config.hash(), Value::Null, Curve::default());
-            Record { name: "a".into(), state, config_hash, config, summary, reached: None, curve }
+            let mut record = crate::testing::record(&format!("method = 'plain'\nseed = {seed}"));
+            record.state = state;
+            record
         };
         let all = [
             record(1, State::Failed("no".into())),
@@ -231,11 +251,15 @@ mod tests {
         let whole = lines.join("\n") + "\n";
         // The last line is torn, as after a crash.
         fs::write(&path, format!("{whole}{}", &lines[0][..40])).unwrap();
-        let read = Record::read_all(&path).unwrap().into_iter().map(|r| (r.config_hash, r.state)).collect();
+        let read = Record::read_all(&builtin(), &path)
+            .unwrap()
+            .into_iter()
+            .map(|r| (r.config_hash, r.state))
+            .collect();
         assert_eq!(Record::states(&path).unwrap(), read);
         assert_eq!(read.len(), 3);
         fs::write(&path, format!("{{}}\n{whole}")).unwrap();
-        for error in [Record::states(&path).unwrap_err(), Record::read_all(&path).unwrap_err()] {
+        for error in [Record::states(&path).unwrap_err(), Record::read_all(&builtin(), &path).unwrap_err()] {
             assert!(error.to_string().contains("line 1: missing field"), "{error}");
         }
         fs::remove_file(&path).unwrap();
@@ -246,14 +270,16 @@ mod tests {
         let text = "{\"steps\":400,\"episodes\":1,\"return\":1.9}\n{\"steps\":800,\"episodes\":99,\"return\":1.8}\n\
                     {\"steps\":1200,\"episodes\":100,\"return\":1.2}\n{\"steps\":1600,\"episodes\":120,\"return\":1.6}\n\
                     {\"steps\":2000,\"episodes\":130,\"return\":1.7}\n{\"steps\":24";
-        let reached = marks_passed(&WorldConfig::wildlife(), text);
+        let brief = |name: &str| Briefs::new(&builtin()).of(&builtin().usual(name).unwrap(), None);
+        let reached = thresholds_passed(&brief("wildlife"), text);
         assert_eq!(reached.get("1.5"), Some(&1600));
         assert_eq!(reached.get("2.25"), None);
         let text = "{\"steps\":400,\"episodes\":19,\"return\":-1,\"waiting\":1}\n\
                     {\"steps\":800,\"episodes\":20,\"return\":-1,\"waiting\":4.9}\n";
-        let reached = marks_passed(&WorldConfig::traffic(), text);
+        let traffic = brief("traffic");
+        let reached = thresholds_passed(&traffic, text);
         let passed: Vec<&f64> =
-            Traffic::MARKS.iter().filter(|m| reached.contains_key(&m.to_string())).collect();
+            traffic.thresholds.iter().filter(|m| reached.contains_key(&m.to_string())).collect();
         assert!(passed.iter().all(|m| **m > 4.9) && !passed.is_empty(), "{reached:?}");
     }
 
@@ -264,7 +290,7 @@ mod tests {
             text += &format!("{{\"steps\":{},\"return\":{}}}\n", i * 400, f64::from(i) / 3.0);
         }
         text += "{\"steps\":100000,\"evaluation\":{}}\n{\"steps\":1004";
-        let curve = Curve::of_metrics(&text);
+        let curve = Curve::of_metrics(&text, None);
         assert_eq!(curve.steps.len(), 250);
         let thin = curve.thinned(100);
         assert_eq!(thin.steps.len(), 84); // every third of 250, and the last

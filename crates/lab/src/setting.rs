@@ -1,8 +1,10 @@
 //! What runs have in common: the setting that they were made in, and the team that was trained.
 
+use crate::brief::Brief;
 use crate::figure::Colour;
 use crate::record::{Record, State};
-use equimarl_learn::{AugmentRatio, Method, TrainConfig, WorldConfig};
+use equimarl_learn::{AugmentRatio, Method, TrainConfig};
+use equimarl_worlds::WorldConfig;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use toml::{Table, Value};
@@ -27,7 +29,9 @@ pub struct Setting<'a> {
     /// Its name, as in "wildlife, 3 drones".
     pub name: String,
     /// The world.
-    pub world: WorldConfig,
+    pub world: Brief,
+    /// Its settings.
+    pub config: WorldConfig,
     /// What its runs share besides the world, as TOML.
     pub rules: String,
     /// The runs.
@@ -40,7 +44,7 @@ impl<'a> Setting<'a> {
         let mut kinds: BTreeMap<(String, String), Vec<&Record>> = BTreeMap::new();
         for record in records {
             kinds
-                .entry((world_name(&record.config.world), fixed(&record.config).to_string()))
+                .entry((record.world.title.clone(), fixed(&record.config).to_string()))
                 .or_default()
                 .push(record);
         }
@@ -48,11 +52,11 @@ impl<'a> Setting<'a> {
             kinds.iter().map(|((name, _), runs)| (name.clone(), fixed(&runs[0].config))).collect();
         let named = |(i, ((name, _), runs)): (usize, ((String, String), Vec<&'a Record>))| {
             let alike: Vec<&Table> = tables.iter().filter(|t| t.0 == name).map(|t| &t.1).collect();
-            let name = name + &differences(&runs[0].config, &tables[i].1, &alike);
-            let world = runs[0].config.world.clone();
+            let name = name + &differences(runs[0], &tables[i].1, &alike);
+            let (world, config) = (runs[0].world.clone(), runs[0].config.world.clone());
             let mut rules = tables[i].1.clone();
             rules.remove("world");
-            Setting { name, world, rules: rules.to_string(), runs }
+            Setting { name, world, config, rules: rules.to_string(), runs }
         };
         kinds.into_iter().enumerate().map(named).collect()
     }
@@ -64,7 +68,7 @@ impl<'a> Setting<'a> {
 
     /// The runs of one team.
     pub fn runs_of(&self, team: &Team) -> Vec<&'a Record> {
-        self.runs.iter().copied().filter(|r| Team::of(&r.config) == *team).collect()
+        self.runs.iter().copied().filter(|r| r.team() == *team).collect()
     }
 
     /// A name for files: letters, digits and dashes.
@@ -97,11 +101,11 @@ pub struct Team {
 }
 
 impl Team {
-    /// The team that these settings train.
-    pub fn of(config: &TrainConfig) -> Team {
+    /// The team that these settings train; `usual` is the symmetry that teams of this world usually get.
+    pub fn of(config: &TrainConfig, usual: &str) -> Team {
         let symmetric = !matches!(config.method, Method::Plain | Method::CentralPlain);
         let mut variant = vec![];
-        if symmetric && config.group != config.world.usual_group() {
+        if symmetric && config.group != usual {
             variant.push(config.group.as_str());
         }
         if config.method == Method::AugmentFull && config.augment_ratio == AugmentRatio::Rollout {
@@ -114,7 +118,7 @@ impl Team {
     pub fn all<'a>(runs: impl IntoIterator<Item = &'a Record>) -> Vec<Team> {
         let mut teams: Vec<Team> = vec![];
         for record in runs {
-            let team = Team::of(&record.config);
+            let team = record.team();
             if !teams.contains(&team) {
                 teams.push(team);
             }
@@ -141,41 +145,29 @@ impl Team {
     }
 }
 
-/// The world in words.
-pub fn world_name(world: &WorldConfig) -> String {
-    match world {
-        WorldConfig::Wildlife { drones, grid: 7 } => format!("wildlife, {drones} drones"),
-        WorldConfig::Wildlife { drones, grid } => format!("wildlife, {drones} drones, {grid} x {grid} cells"),
-        WorldConfig::Traffic { rows, cols, .. } => {
-            let mut name = format!("traffic, {rows} x {cols} junctions");
-            let (Ok(own), Ok(usual)) = (Table::try_from(world), Table::try_from(WorldConfig::traffic()))
-            else {
-                return name;
-            };
-            for (key, value) in &own {
-                if !["name", "rows", "cols"].contains(&key.as_str()) && usual.get(key) != Some(value) {
-                    name += &format!(", {} {value}", key.replace('_', " "));
-                }
-            }
-            name
-        }
+impl Record {
+    /// The team that was trained.
+    pub fn team(&self) -> Team {
+        Team::of(&self.config, &self.world.usual_group)
     }
 }
 
 fn fixed(config: &TrainConfig) -> Table {
-    let mut table = Table::try_from(config).unwrap_or_default();
+    free_of(Table::try_from(config).unwrap_or_default())
+}
+
+fn free_of(mut table: Table) -> Table {
     table.retain(|key, _| !FREE.contains(&key));
     table
 }
 
 /// What tells this setting from others in the same world: its preset, if there are several; and what differs from that preset, or
 /// from others of the same.
-fn differences(config: &TrainConfig, own: &Table, alike: &[&Table]) -> String {
+fn differences(record: &Record, own: &Table, alike: &[&Table]) -> String {
     let preset = |t: &&&Table| t.get("preset") == own.get("preset");
     let mut same: Vec<Table> = alike.iter().filter(preset).map(|t| (*t).clone()).collect();
     let several = same.len() < alike.len();
-    let usual = TrainConfig::preset(&config.preset, config.world.clone(), config.method);
-    same.extend(usual.iter().map(fixed));
+    same.extend(record.preset.iter().map(|preset| free_of((**preset).clone())));
     let differs = |key: &&String| same.iter().any(|t| t.get(*key) != own.get(*key));
     let value = |key: &String| match &own[key] {
         Value::String(text) => format!(", {key} {text}"),
@@ -188,21 +180,8 @@ fn differences(config: &TrainConfig, own: &Table, alike: &[&Table]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::{Curve, State};
-
-    fn record(change: &str) -> Record {
-        let base = TrainConfig::preset("paper", WorldConfig::wildlife(), Method::Equivariant).unwrap();
-        let config = TrainConfig::overlay(&base, change).unwrap();
-        Record {
-            name: change.into(),
-            state: State::Finished,
-            config_hash: config.hash(),
-            config,
-            summary: serde_json::Value::Null,
-            reached: None,
-            curve: Curve::default(),
-        }
-    }
+    use crate::testing::{of, record};
+    use equimarl_worlds::builtin;
 
     #[test]
     fn runs_are_sorted_by_what_they_share() {
@@ -222,10 +201,12 @@ mod tests {
         assert_eq!(settings[0].slug(), "wildlife-3-drones-clip-0-1");
         let alone = Setting::all(&records[4..]).remove(0);
         assert_eq!(alone.name, "wildlife, 3 drones, clip 0.2"); // not as the preset says
-        let records = ["seed = 1", "clip = 0.2", "preset = 'default'\nlambda = 0.5"].map(record);
+        let records = ["seed = 1", "clip = 0.2", "seed = 3"].map(record);
         let mut records = records.to_vec();
-        let base = TrainConfig::preset("default", WorldConfig::wildlife(), Method::Plain).unwrap();
-        records[2].config = TrainConfig { clip: 0.3, ..base };
+        let registry = builtin();
+        let usual = registry.usual("wildlife").unwrap();
+        let base = TrainConfig::preset(&registry, "default", usual, Method::Plain).unwrap();
+        records[2] = of("another preset", TrainConfig { clip: 0.3, ..base });
         let names: Vec<String> = Setting::all(&records).into_iter().map(|s| s.name).collect();
         assert_eq!(
             names,

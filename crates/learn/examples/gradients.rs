@@ -5,10 +5,10 @@
 
 use equimarl_kernels::realise::Realisation;
 use equimarl_kernels::softmax::log_softmax;
-use equimarl_learn::{AnyWorld, LossConfig, Method, Observer, Samples, States, TrainConfig, WorldConfig};
+use equimarl_learn::{LossConfig, Method, Observer, Samples, States, TrainConfig};
 use equimarl_learn::{Result, random_states};
 use equimarl_nn::{Batch, Cache, Network, Pictures, Sharing, Space};
-use equimarl_worlds::{Purpose, Stream, Symmetric};
+use equimarl_worlds::{Edges, Envs, Purpose, Registry, Stream, builtin};
 use serde_json::{Value, json};
 
 const STATES: usize = 6;
@@ -17,13 +17,11 @@ const LOSS: LossConfig = LossConfig { clip: 0.1, value: 1.0, entropy: 0.01 };
 fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
     let path = std::env::args().nth(1).ok_or("where to? Give a file")?;
     let mut networks = vec![];
-    for (name, world) in [("wildlife", WorldConfig::wildlife()), ("traffic", WorldConfig::traffic())] {
+    let registry = builtin();
+    for name in registry.names() {
         for method in [Method::Equivariant, Method::Plain] {
-            let config = TrainConfig::preset("paper", world.clone(), method)?;
-            let mut network = match config.world.build(&config.group()?)? {
-                AnyWorld::Wildlife(world) => describe(&config, &world)?,
-                AnyWorld::Traffic(world) => describe(&config, &world)?,
-            };
+            let config = TrainConfig::preset(&registry, "paper", registry.usual(name)?, method)?;
+            let mut network = describe(&registry, &config)?;
             network["name"] = json!(format!("{name}-{method}"));
             networks.push(network);
         }
@@ -33,11 +31,11 @@ fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-fn describe<W: Symmetric>(config: &TrainConfig, world: &W) -> Result<Value> {
-    let mut network = lively(config)?;
-    let states = random_states(world, STATES, 1);
-    let pixels = observe(world, &network, &states, false)?;
-    let parts = observe(world, &network, &states, true)?;
+fn describe(registry: &Registry, config: &TrainConfig) -> Result<Value> {
+    let mut network = lively(registry, config)?;
+    let states = random_states(&*config.make(registry, 1)?, STATES, 1)?;
+    let pixels = observe(&network, &*states, false)?;
+    let parts = observe(&network, &*states, true)?;
     assert!(matches!(pixels.pictures, Pictures::Pixels(_)) && !pixels.is_turned(), "every picture is there");
     assert!(matches!(parts.pictures, Pictures::Book(_)), "there is a dictionary");
 
@@ -59,7 +57,7 @@ fn describe<W: Symmetric>(config: &TrainConfig, world: &W) -> Result<Value> {
         "layers": network.layers().map(layer).collect::<Vec<Value>>(),
         "coefficients": network.values(),
         "named": named.collect::<Vec<Value>>(),
-        "batch": look(world, &states),
+        "batch": look(&*states),
         "samples": {
             "actions": samples.actions,
             "log_probabilities": samples.log_probabilities,
@@ -71,9 +69,9 @@ fn describe<W: Symmetric>(config: &TrainConfig, world: &W) -> Result<Value> {
 }
 
 /// Fresh weights, but with biases, and with a policy that prefers some actions: nothing is zero or even by chance.
-fn lively(config: &TrainConfig) -> Result<Network> {
+fn lively(registry: &Registry, config: &TrainConfig) -> Result<Network> {
     let mut numbers = Stream::new(config.seed, Purpose::Weights, 0);
-    let mut network = Network::init(&config.network()?, &mut || numbers.normal())?;
+    let mut network = Network::init(&config.network(registry)?, &mut || numbers.normal())?;
     for (name, range) in network.named() {
         for x in &mut network.values_mut()[range] {
             if name.ends_with(".bias") {
@@ -87,13 +85,13 @@ fn lively(config: &TrainConfig) -> Result<Network> {
 }
 
 /// The states as batches show them: every picture in pixels, or what is different in parts.
-fn observe<W: Symmetric>(world: &W, network: &Network, states: &[W], parts: bool) -> Result<Batch> {
+fn observe(network: &Network, states: &dyn Envs, parts: bool) -> Result<Batch> {
     let sharing = if parts { network.sharing() } else { Sharing::None };
     let dictionary = network.dictionary().filter(|_| parts);
-    let mut observer = Observer::new(world, network.config(), &sharing)?.with_dictionary(dictionary);
+    let mut observer = Observer::new(states, network.config(), &sharing)?.with_dictionary(states, dictionary);
     let (mut seen, mut batch) = (States::default(), Batch::default());
     batch.clear();
-    states.iter().try_for_each(|state| observer.see(state, &mut seen))?;
+    (0..states.len()).try_for_each(|e| observer.see(states.world(e), &mut seen))?;
     observer.collate(&seen, (0..states.len()).map(|s| (s, 0)), &mut batch)?;
     Ok(batch)
 }
@@ -122,21 +120,21 @@ fn draw(network: &Network, batch: &Batch, cache: &Cache) -> Result<Samples> {
 
 /// What the agents see and hear, by the world's own word and not by the batches': pictures, edges (agent, neighbour,
 /// vector) and where the agents of each state start.
-fn look<W: Symmetric>(world: &W, states: &[W]) -> Value {
-    let shape = world.picture_shape();
-    let (mut pictures, mut edges, mut starts, mut heard) = (vec![], vec![], vec![0], vec![]);
-    for state in states {
-        let first = starts[starts.len() - 1];
+fn look(states: &dyn Envs) -> Value {
+    let [channels, height, width] = states.spec().image.unwrap_or_default();
+    let (mut pictures, mut edges, mut starts, mut heard) = (vec![], vec![], vec![0], Edges::default());
+    for e in 0..states.len() {
+        let (state, first) = (states.world(e), starts[starts.len() - 1]);
         for agent in 0..state.agents() {
-            let mut picture = vec![0.0f32; shape.len()];
-            world.render(&state.observation_key(agent), &mut picture);
+            let mut picture = vec![0.0f32; channels * height * width];
+            state.observe(agent, &mut picture);
             pictures.extend(picture);
             state.neighbours(agent, &mut heard);
-            edges.extend(heard.iter().map(|e| json!([first + agent, first + e.from, e.vector])));
+            edges.extend(heard.iter().map(|(from, vector)| json!([first + agent, first + from, vector])));
         }
         starts.push(first + state.agents());
     }
-    let shape = [starts[starts.len() - 1], shape.channels, shape.height, shape.width];
+    let shape = [starts[starts.len() - 1], channels, height, width];
     json!({ "shape": shape, "pictures": pictures, "edges": edges, "starts": starts })
 }
 

@@ -3,32 +3,34 @@
 //! `cargo run --release --example turned -- docs/images` trains two small teams (some seconds) and writes
 //! `turned-equivariant.svg` and `turned-plain.svg`.
 
-use equimarl_learn::{Method, TrainConfig, Trainer, WorldConfig, observe};
+use equimarl_learn::{Method, TrainConfig, Trainer, observe};
 use equimarl_nn::{Policy, Sharing};
-use equimarl_worlds::look::{Colour, Item, Look, Scene, Shape, save_svg};
-use equimarl_worlds::{Symmetric, Wildlife, wildlife::STEPS};
+use equimarl_render::save_svg;
+use equimarl_worlds::scene::{Colour, Item, Scene, Shape};
+use equimarl_worlds::{Batch, Exact, GroupAction, Wildlife, World, builtin, wildlife::STEPS};
 use std::path::PathBuf;
 
-const HERE: Colour = Colour(0, 114, 178);
 const GAP: f32 = 1.2;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let folder = PathBuf::from(std::env::args().nth(1).unwrap_or_else(|| ".".into()));
+    let registry = builtin();
     let mut world = Wildlife::new(3, 7)?.under(&"C4".parse()?)?;
     for method in [Method::Equivariant, Method::Plain] {
-        let preset = TrainConfig::preset("paper", WorldConfig::wildlife(), method)?;
+        let preset = TrainConfig::preset(&registry, "paper", registry.usual("wildlife")?, method)?;
         let config = TrainConfig { steps: 16_000, seed: 1, ..preset };
-        let mut trainer = Trainer::new(&config, &world, |_| 0.0)?;
+        let mut trainer = Trainer::new(&registry, &config)?;
         while !trainer.is_finished() {
             trainer.iterate()?;
         }
         let policy = trainer.network().policy()?;
         world.place(&[[1, 1], [2, 4], [5, 2]], [3, 2], 0)?;
-        let turn = world.symmetry().group.generators()[0];
-        let turned = world.turned(turn)?;
+        let acts = GroupAction::new(world.spec())?;
+        let turn = acts.group.generators()[0];
+        let turned = world.transformed(turn)?;
         let (here, there) = (probabilities(&policy, &world)?, probabilities(&policy, &turned)?);
         let differs = |agent: usize, action: usize| {
-            (here[agent][action] - there[agent][world.turn_action(turn, action)]).abs()
+            (here[agent][action] - there[agent][acts.action(turn, action)]).abs()
         };
         let largest =
             (0..3).flat_map(|i| (0..5).map(move |a| (i, a))).map(|(i, a)| differs(i, a)).fold(0.0, f32::max);
@@ -44,14 +46,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
 /// What each drone wants.
 fn probabilities(policy: &Policy, world: &Wildlife) -> Result<Vec<Vec<f32>>, Box<dyn std::error::Error>> {
-    let said = policy.forward(&observe([world], policy.config(), &Sharing::Distinct)?)?;
+    let said = policy.forward(&observe(&Batch::of(world, 1), policy.config(), &Sharing::Distinct)?)?;
     let rows = said.log_probabilities.chunks(policy.actions());
     Ok(rows.map(|row| row.iter().map(|p| p.exp()).collect()).collect())
 }
 
 /// The world with an arrow for every move, as long as it is likely.
 fn with_wishes(world: &Wildlife, wishes: &[Vec<f32>]) -> equimarl_worlds::Result<Scene> {
-    let mut scene = world.scene()?;
+    let mut scene = World::scene(world)?;
     // The middle of the field is the middle of the picture.
     let [width, height] = scene.size();
     let grid = world.grid() as f32;
@@ -66,7 +68,7 @@ fn with_wishes(world: &Wildlife, wishes: &[Vec<f32>]) -> equimarl_worlds::Result
             let arrow = [(0.4, wide), (neck, wide), (neck, wide + 0.1), (tip, 0.0)];
             let back = arrow.iter().rev().skip(1).map(|&(a, s)| point(a, -s));
             let outline: Vec<[f32; 2]> = arrow.iter().map(|&(a, s)| point(a, s)).chain(back).collect();
-            scene.add("wish", Shape::Polygon(outline), HERE);
+            scene.add("wish", Shape::Polygon(outline), Colour::BLUE);
         }
     }
     Ok(scene)
@@ -79,15 +81,11 @@ fn beside(left: &Scene, right: &Scene) -> Scene {
     let mut scene = Scene::new(2.0 * width + GAP, height);
     for (part, dx) in [(left, 0.0), (right, shift)] {
         for item in part.items() {
-            let Item { name, shape, fill, rim } = moved(item, dx);
-            match rim {
-                Some((colour, width)) => scene.add_rimmed(name, shape, fill, colour, width),
-                None => scene.add(name, shape, fill),
-            }
+            scene.push(moved(item, dx));
         }
     }
     let (x, y) = (width + GAP / 2.0, height / 2.0);
-    let ink = Colour(33, 43, 54);
+    let ink = Colour::INK;
     scene.add("turn", Shape::Line { from: [x - 0.45, y], to: [x + 0.2, y], width: 0.09 }, ink);
     scene.add("turn", Shape::Polygon(vec![[x + 0.5, y], [x + 0.15, y - 0.22], [x + 0.15, y + 0.22]]), ink);
     scene

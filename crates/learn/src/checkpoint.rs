@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::ppo::Trainer;
 use equimarl_nn::Network;
 use equimarl_nn::model::{Entries, Entry, pack, read_file, unpack, write_file};
-use equimarl_worlds::{Stream, StreamState, Symmetric};
+use equimarl_worlds::{Registry, Stream, StreamState};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::fs;
@@ -33,7 +33,7 @@ struct State {
     notes: Value,
 }
 
-impl<W: Symmetric> Trainer<W> {
+impl Trainer {
     /// Everything as the bytes of a file; `notes` come back from [`Trainer::restore`].
     ///
     /// # Errors
@@ -68,9 +68,9 @@ impl<W: Symmetric> Trainer<W> {
     ///
     /// # Errors
     /// If it is damaged, or of another run. The learner is then not to be used.
-    pub fn restore(&mut self, bytes: &[u8]) -> Result<Value> {
+    pub fn restore(&mut self, registry: &Registry, bytes: &[u8]) -> Result<Value> {
         let (config, entries) = open(bytes)?;
-        if config != self.config.to_toml() {
+        if parse_config(registry, &config, Path::new("the checkpoint"))? != self.config {
             return Err(Error::BadRun("the checkpoint was made with other settings".into()));
         }
         let mut tensors: [Vec<f32>; 3] = Default::default();
@@ -88,7 +88,7 @@ impl<W: Symmetric> Trainer<W> {
         let [weights, first, second] = tensors;
         self.network.values_mut().copy_from_slice(&weights);
         self.optimiser.restore(state.optimiser_steps, first, second);
-        self.environments.load(&state.environments)?;
+        self.resumed = self.environments.load(&state.environments)?;
         for (choice, saved) in self.choices.iter_mut().zip(&state.choices) {
             *choice = Stream::load(saved)?;
         }
@@ -135,11 +135,11 @@ impl Snapshot {
     ///
     /// # Errors
     /// If the file cannot be read, or is not a whole checkpoint.
-    pub fn load(file: &Path) -> Result<Snapshot> {
+    pub fn load(registry: &Registry, file: &Path) -> Result<Snapshot> {
         let bytes = read_file(file)?;
         let (config, entries) = open(&bytes)?;
-        let config = parse_config(&config, file)?;
-        let mut network = Network::init(&config.network()?, &mut || 0.0)?;
+        let config = parse_config(registry, &config, file)?;
+        let mut network = Network::init(&config.network(registry)?, &mut || 0.0)?;
         for (name, range) in network.named() {
             let values = numbers(&entries, &format!("weight:{name}"), range.len())?;
             network.values_mut()[range].copy_from_slice(&values);
@@ -154,10 +154,10 @@ impl Snapshot {
     ///
     /// # Errors
     /// If all of them are damaged.
-    pub fn latest(run: &Path) -> Result<Option<Snapshot>> {
+    pub fn latest(registry: &Registry, run: &Path) -> Result<Option<Snapshot>> {
         let mut found = Ok(None);
         for (_, path) in list(&run.join("checkpoint"))? {
-            found = Snapshot::load(&path).map(Some);
+            found = Snapshot::load(registry, &path).map(Some);
             if found.is_ok() {
                 break;
             }
@@ -218,16 +218,17 @@ pub(crate) fn sweep(folder: &Path) {
 ///
 /// # Errors
 /// If all checkpoints are damaged.
-pub fn restore_latest<W: Symmetric>(
+pub fn restore_latest(
+    registry: &Registry,
     folder: &Path,
-    fresh: impl Fn() -> Result<Trainer<W>>,
+    fresh: impl Fn() -> Result<Trainer>,
     mut complain: impl FnMut(String),
-) -> Result<(Trainer<W>, Option<Value>)> {
+) -> Result<(Trainer, Option<Value>)> {
     let all = list(folder)?;
     let mut last_error = None;
     for (_, path) in &all {
         let mut trainer = fresh()?;
-        match read_file(path).map_err(Error::from).and_then(|bytes| trainer.restore(&bytes)) {
+        match read_file(path).map_err(Error::from).and_then(|bytes| trainer.restore(registry, &bytes)) {
             Ok(notes) => return Ok((trainer, Some(notes))),
             Err(error) => {
                 complain(format!("{}: {error}", path.display()));
@@ -244,19 +245,24 @@ pub fn restore_latest<W: Symmetric>(
     }
 }
 
-/// The config of a run directory.
+/// The config of a run directory. Settings that came after it was made are as they were then.
 ///
 /// # Errors
 /// If there is none, or it is not one.
-pub fn read_config(run: &Path) -> Result<TrainConfig> {
+pub fn read_config(registry: &Registry, run: &Path) -> Result<TrainConfig> {
     let path = run.join("config.toml");
     let text =
         fs::read_to_string(&path).map_err(|why| Error::File { path: path.display().to_string(), why })?;
-    parse_config(&text, &path)
+    parse_config(registry, &text, &path)
 }
 
-fn parse_config(text: &str, from: &Path) -> Result<TrainConfig> {
-    toml::from_str::<TrainConfig>(text)
-        .map_err(|e| Error::BadConfig(format!("{}: {}", from.display(), e.message())))
-        .and_then(|config| config.check().map(|()| config))
+/// A world that is not there is read as it is: reports need no more.
+fn parse_config(registry: &Registry, text: &str, from: &Path) -> Result<TrainConfig> {
+    let bad = |why: String| Error::BadConfig(format!("{}: {why}", from.display()));
+    let config: TrainConfig = toml::from_str(text).map_err(|e| bad(e.message().into()))?;
+    if registry.get(&config.world.name).is_err() {
+        config.check()?;
+        return Ok(config);
+    }
+    config.complete(registry).map_err(|e| bad(e.to_string()))
 }

@@ -2,10 +2,10 @@
 //!
 //! Pictures are not shared by orbits here: sharing would make any encoder look equivariant.
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::observe::observe;
 use equimarl_nn::{Policy, Sharing};
-use equimarl_worlds::{End, Purpose, Stream, Symmetric};
+use equimarl_worlds::{End, Envs, GroupAction, Purpose, Spec, Stream, uniform};
 use serde::Serialize;
 
 /// Probabilities and values computed in f32 agree to this if the network is equivariant: some hundred thousand
@@ -45,18 +45,20 @@ pub struct ElementError {
 ///
 /// # Errors
 /// If the world does not have the symmetry, or does not fit the network.
-pub fn equivariance<W: Symmetric>(
+pub fn equivariance(
     policy: &Policy,
-    world: &W,
+    envs: &dyn Envs,
     states: usize,
     seed: u64,
 ) -> Result<EquivarianceReport> {
-    let sample = random_states(world, states, seed);
-    let group = world.symmetry().group.clone();
+    let sample = random_states(envs, states, seed)?;
+    let acts = GroupAction::new(sample.spec())?;
+    let group = acts.group.clone();
     let config = policy.config();
-    let here = observe(&sample, config, &Sharing::Distinct)?;
+    let here = observe(&*sample, config, &Sharing::Distinct)?;
     let (said, layers) = policy.explain(&here)?;
-    let (agents, actions) = (world.agents(), world.actions());
+    let (agents, actions) = (sample.spec().agents, policy.actions());
+    let exact = sample.exact().ok_or_else(|| not_exact(sample.spec()))?;
     let mut report = EquivarianceReport {
         policy_error: 0.0,
         value_error: 0.0,
@@ -67,17 +69,16 @@ pub fn equivariance<W: Symmetric>(
     };
     let mut failing: Option<usize> = None;
     for g in group.elements() {
-        let turned: equimarl_worlds::Result<Vec<W>> = sample.iter().map(|s| s.turned(g)).collect();
-        let there = observe(&turned?, config, &Sharing::Distinct)?;
+        let there = observe(&*exact.transformed(g)?, config, &Sharing::Distinct)?;
         let (turned, turned_layers) = policy.explain(&there)?;
         let mut error =
             ElementError { element: group.element_name(g).into(), policy_error: 0.0, value_error: 0.0 };
-        for (state, s) in sample.iter().enumerate() {
+        for state in 0..states {
             for agent in 0..agents {
                 let row = |agent: usize, action: usize| ((state * agents + agent) * actions) + action;
                 for action in 0..actions {
                     let a = said.log_probabilities[row(agent, action)].exp();
-                    let to = row(s.turn_agent(g, agent), s.turn_action(g, action));
+                    let to = row(acts.agent(g, agent), acts.action(g, action));
                     let b = turned.log_probabilities[to].exp();
                     error.policy_error = worse(error.policy_error, a, b);
                 }
@@ -93,9 +94,9 @@ pub fn equivariance<W: Symmetric>(
             for (index, (a, b)) in layers.iter().zip(&turned_layers).enumerate() {
                 let width = a.width;
                 let mut gap = 0.0f64;
-                for (state, s) in sample.iter().enumerate() {
+                for state in 0..states {
                     for agent in 0..rows {
-                        let image = if central { 0 } else { s.turn_agent(g, agent) };
+                        let image = if central { 0 } else { acts.agent(g, agent) };
                         let (from, to) = (state * rows + agent, state * rows + image);
                         for k in 0..width {
                             let moved = k / order * order + group.mul(g, k % order);
@@ -123,25 +124,30 @@ pub fn equivariance<W: Symmetric>(
 }
 
 /// States from the middle of random episodes: after some steps of random actions.
-pub fn random_states<W: Symmetric>(world: &W, count: usize, seed: u64) -> Vec<W> {
-    (0..count as u64)
-        .map(|index| {
-            let mut stream = Stream::new(seed, Purpose::Audit, index);
-            let mut state = world.clone();
-            state.reset(&mut stream);
-            let mut actions = vec![0; world.agents()];
-            for _ in 0..stream.below(60) {
-                for action in &mut actions {
-                    *action = stream.below(world.actions() as u32) as usize;
-                }
-                let chance = state.draw(&mut stream);
-                if state.step(&actions, &chance).end != End::Running {
-                    state.reset(&mut stream);
-                }
+///
+/// # Errors
+/// If the world is not exact.
+pub fn random_states(envs: &dyn Envs, count: usize, seed: u64) -> Result<Box<dyn Envs>> {
+    let mut sample = envs.exact().ok_or_else(|| not_exact(envs.spec()))?.fork(count);
+    let mut actions = vec![0; envs.spec().agents];
+    for e in 0..count {
+        let mut stream = Stream::new(seed, Purpose::Audit, e as u64);
+        sample.start(e, Stream::new(seed, Purpose::World, e as u64))?;
+        for _ in 0..stream.below(60) {
+            uniform(sample.world(e), &mut stream, &mut actions);
+            if sample.step_one(e, &actions)?.end != End::Running {
+                sample.restart(e)?;
             }
-            state
-        })
-        .collect()
+        }
+    }
+    Ok(sample)
+}
+
+fn not_exact(spec: &Spec) -> Error {
+    Error::Mismatch(format!(
+        "the world `{}` cannot be transformed as a whole, so there is nothing to compare with",
+        spec.world
+    ))
 }
 
 fn worse(so_far: f64, a: f32, b: f32) -> f64 {

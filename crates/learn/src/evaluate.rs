@@ -2,18 +2,8 @@
 
 use crate::error::Result;
 use crate::observe::{Observer, States};
-use crate::rollout::sample;
-use equimarl_nn::{Batch, Cache, Judgement, Policy, Sharing};
-use equimarl_worlds::{End, Episode, Measures, Purpose, Stream, Summary, Symmetric};
-
-/// How actions are chosen from probabilities.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Choice {
-    /// By their probability.
-    Sampled,
-    /// The likeliest, the first of several.
-    Greedy,
-}
+use equimarl_nn::{Batch, Cache, Choice, Judgement, Policy, Sharing};
+use equimarl_worlds::{End, Envs, Episode, Purpose, Stream, Summary, Tally, World};
 
 /// What is played.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,30 +16,30 @@ pub struct Games {
     pub choice: Choice,
 }
 
-/// How a policy looks at states: what it has seen, and buffers. While its weights stay the same, what is known of a picture
-/// is not computed again.
-pub struct Inference<W: Symmetric> {
-    pub(crate) observer: Observer<W>,
+/// How a policy looks at states: what it has seen, and buffers. While its weights stay the same, what is known of an
+/// observation is not computed again.
+pub struct Inference {
+    pub(crate) observer: Observer,
     pub(crate) batch: Batch,
     pub(crate) cache: Cache,
     pub(crate) said: Judgement,
     pub(crate) states: States,
 }
 
-impl<W: Symmetric> Inference<W> {
-    /// For states of `world`, and policies like this one.
+impl Inference {
+    /// For states of this world, and policies like this one.
     ///
     /// # Errors
     /// If the policy was made for another world.
-    pub fn new(policy: &Policy, sharing: &Sharing, world: &W) -> Result<Inference<W>> {
-        let observer = Observer::new(world, policy.config(), sharing)?;
-        // Whoever wants every picture by itself wants it pixel by pixel: parts are shared between pictures.
+    pub fn new(policy: &Policy, sharing: &Sharing, envs: &dyn Envs) -> Result<Inference> {
+        let observer = Observer::new(envs, policy.config(), sharing)?;
+        // Whoever wants every observation by itself wants it pixel by pixel: parts are shared between images.
         let dictionary = policy.dictionary().filter(|_| *sharing != Sharing::None);
-        Ok(Inference::of(observer.with_dictionary(dictionary)))
+        Ok(Inference::of(observer.with_dictionary(envs, dictionary)))
     }
 
-    pub(crate) fn of(observer: Observer<W>) -> Inference<W> {
-        let (batch, cache) = (Batch::default(), Cache::default());
+    pub(crate) fn of(observer: Observer) -> Inference {
+        let (batch, cache) = (observer.batch(), Cache::default());
         Inference { observer, batch, cache, said: Judgement::default(), states: States::default() }
     }
 
@@ -60,11 +50,8 @@ impl<W: Symmetric> Inference<W> {
     pub(crate) fn judge<'a>(
         &mut self,
         policy: &Policy,
-        mut states: impl Iterator<Item = &'a W>,
-    ) -> Result<&Judgement>
-    where
-        W: 'a,
-    {
+        mut states: impl Iterator<Item = &'a dyn World>,
+    ) -> Result<&Judgement> {
         if self.observer.is_full() {
             self.observer.clear();
             self.batch.clear();
@@ -81,82 +68,84 @@ impl<W: Symmetric> Inference<W> {
     }
 }
 
-/// Plays episodes 0.. of a seed, the same ones for every policy, and sums them up. All episodes run side by side, so
-/// that each distinct picture is encoded once per step. Nothing if `stop` says so before they are over.
+/// Plays episodes 0.. of a seed, the same ones for every policy, and sums them up. As many episodes run side by side as there
+/// are environments, so that each distinct observation is encoded once per step. Nothing if `stop` says so before they are
+/// over.
 ///
 /// # Errors
-/// If the policy was made for another world.
-pub fn evaluate<W: Symmetric, M: Measures<W>>(
+/// If the policy was made for another world, or a simulator fails.
+pub fn evaluate(
     policy: &Policy,
-    inference: &mut Inference<W>,
-    world: &W,
+    inference: &mut Inference,
+    envs: &mut dyn Envs,
     what: Games,
-    new_measures: impl Fn() -> M,
     stop: &dyn Fn() -> bool,
 ) -> Result<Option<Summary>> {
-    let start = |index| Game::start(world, new_measures(), what.seed, index);
-    let mut games: Vec<Game<W, M>> = (0..what.episodes as u64).map(start).collect();
-    let (agents, actions) = (world.agents(), policy.actions());
-    loop {
-        let mut running: Vec<&mut Game<W, M>> = games.iter_mut().filter(|g| g.done.is_none()).collect();
-        if running.is_empty() {
-            break;
-        }
+    let mut waiting = 0..what.episodes;
+    let mut games: Vec<Option<Game>> = vec![];
+    for e in 0..envs.len().min(what.episodes) {
+        games.push(Game::next(&mut waiting, envs, e, what.seed)?);
+    }
+    let mut played: Vec<Option<Episode>> = vec![None; what.episodes];
+    let (agents, actions) = (envs.spec().agents, policy.actions());
+    let mut chosen = vec![0; agents];
+    while games.iter().any(Option::is_some) {
         if stop() {
             return Ok(None);
         }
-        let said = inference.judge(policy, running.iter().map(|g| &g.world))?;
-        for (game, rows) in running.iter_mut().zip(said.log_probabilities.chunks(agents * actions)) {
-            let chosen: Vec<usize> = rows
-                .chunks(actions)
-                .map(|row| match what.choice {
-                    Choice::Sampled => sample(actions, |a| row[a], &mut game.choice),
-                    Choice::Greedy => likeliest(row),
-                })
-                .collect();
-            game.step(&chosen);
+        let running: Vec<usize> = (0..games.len()).filter(|&e| games[e].is_some()).collect();
+        let said = inference.judge(policy, running.iter().map(|&e| envs.world(e)))?;
+        for (&e, rows) in running.iter().zip(said.log_probabilities.chunks(agents * actions)) {
+            let Some(game) = &mut games[e] else { continue };
+            for (action, row) in chosen.iter_mut().zip(rows.chunks(actions)) {
+                *action = what.choice.action(row, || game.choice.unit());
+            }
+            if let Some(done) = game.step(envs, e, &chosen)? {
+                played[game.episode] = Some(done);
+                games[e] = Game::next(&mut waiting, envs, e, what.seed)?;
+            }
         }
     }
-    let names = new_measures().names();
-    let played: Vec<Episode> = games.into_iter().filter_map(|g| g.done).collect();
-    Ok(Some(Summary::of(&played, names)))
+    let played: Vec<Episode> = played.into_iter().flatten().collect();
+    Ok(Some(Summary::of(&played, envs.spec())))
 }
 
-/// The first of the largest numbers.
-pub fn likeliest(row: &[f32]) -> usize {
-    (0..row.len()).fold(0, |best, a| if row[a] > row[best] { a } else { best })
-}
-
-struct Game<W, M> {
-    world: W,
-    measures: M,
-    chance: Stream,
+/// An episode that is being played.
+struct Game {
+    episode: usize,
     choice: Stream,
+    tally: Tally,
     total: f64,
     length: usize,
-    done: Option<Episode>,
 }
 
-impl<W: Symmetric, M: Measures<W>> Game<W, M> {
-    fn start(world: &W, mut measures: M, seed: u64, index: u64) -> Game<W, M> {
-        let mut world = world.clone();
-        let mut chance = Stream::new(seed, Purpose::Evaluation, index);
-        world.reset(&mut chance);
-        measures.start(&world);
+impl Game {
+    /// Starts the next episode in an environment, if there is one.
+    fn next(
+        waiting: &mut std::ops::Range<usize>,
+        envs: &mut dyn Envs,
+        e: usize,
+        seed: u64,
+    ) -> Result<Option<Game>> {
+        let Some(episode) = waiting.next() else { return Ok(None) };
+        let index = episode as u64;
+        envs.start(e, Stream::new(seed, Purpose::Evaluation, index))?;
         let choice = Stream::new(seed, Purpose::EvaluationAction, index);
-        Game { world, measures, chance, choice, total: 0.0, length: 0, done: None }
+        Ok(Some(Game { episode, choice, tally: Tally::default(), total: 0.0, length: 0 }))
     }
 
-    fn step(&mut self, actions: &[usize]) {
-        let draw = self.world.draw(&mut self.chance);
-        let outcome = self.world.step(actions, &draw);
-        self.measures.step(&self.world, &outcome);
+    /// A step; gives the episode if it ended.
+    fn step(&mut self, envs: &mut dyn Envs, e: usize, actions: &[usize]) -> Result<Option<Episode>> {
+        let outcome = envs.step_one(e, actions)?;
+        let world = envs.world(e);
+        self.tally.step(world, outcome.end);
         self.total += outcome.reward;
         self.length += 1;
-        if outcome.end != End::Running {
-            let mut measures = vec![];
-            self.measures.finish(&self.world, &mut measures);
-            self.done = Some(Episode { total: self.total, length: self.length, end: outcome.end, measures });
-        }
+        Ok((outcome.end != End::Running).then(|| Episode {
+            total: self.total,
+            length: self.length,
+            end: outcome.end,
+            measures: self.tally.finish(world, outcome.end),
+        }))
     }
 }

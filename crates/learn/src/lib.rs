@@ -1,17 +1,17 @@
 //! Teams that learn: rollouts, PPO, augmentation, evaluation; and the symmetry of whole policies.
 //!
 //! ```
-//! use equimarl_learn::equivariance;
-//! use equimarl_nn::{Kind, Network, NetworkConfig, Setting};
-//! use equimarl_worlds::Wildlife;
+//! use equimarl_learn::{equivariance, setting};
+//! use equimarl_nn::{Kind, Network, NetworkConfig};
+//! use equimarl_worlds::builtin;
 //!
-//! let group = "C4".parse()?;
-//! let world = Wildlife::new(3, 7)?.under(&group)?;
-//! let config = NetworkConfig::paper(Setting::wildlife(3, 7, &group)?, Kind::Equivariant, &group);
+//! let (registry, group) = (builtin(), "C4".parse()?);
+//! let world = registry.make(&registry.usual("wildlife")?, &group, 1)?;
+//! let config = NetworkConfig::usual(setting(world.spec(), Kind::Equivariant)?, Kind::Equivariant, &group);
 //! let mut x = 0.0f64;
 //! let mut normal = || { x += 1.0; (x * 12.9898).sin() * 1.4 }; // any source of random numbers
 //! let policy = Network::init(&config, &mut normal)?.policy()?;
-//! let report = equivariance(&policy, &world, 10, 0)?;
+//! let report = equivariance(&policy, &*world, 10, 0)?;
 //! assert!(report.equivariant, "{report:?}");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -23,7 +23,9 @@ mod episodes;
 mod equivariance;
 mod error;
 mod evaluate;
+mod interface;
 mod loss;
+mod model;
 mod observe;
 mod optimiser;
 mod ppo;
@@ -31,15 +33,17 @@ mod returns;
 mod rollout;
 pub mod run;
 
-pub use config::{AnyWorld, AugmentRatio, Method, PRESETS, TrainConfig, WorldConfig};
+pub use config::{AugmentRatio, EncoderChoice, Method, PRESETS, TrainConfig};
 pub use controller::Learned;
 pub use episodes::{Episodes, Finished, RECENT};
+pub use equimarl_nn::{Choice, likeliest, sample};
 pub use equivariance::{ElementError, EquivarianceReport, TOLERANCE, equivariance, random_states};
 pub use error::{Error, Result};
-pub use evaluate::{Choice, Games, Inference, evaluate, likeliest};
+pub use evaluate::{Games, Inference, evaluate};
+pub use interface::{check_fit, setting};
 pub use loss::{Loss, LossConfig, Samples};
+pub use model::{Known, world_note, world_of};
 pub use observe::{Observer, States, observe};
 pub use optimiser::Optimiser;
 pub use ppo::{Progress, Times, Trainer};
 pub use returns::{Step, advantages};
-pub use rollout::sample;

@@ -61,10 +61,28 @@ impl Default for LossConfig {
 pub struct Loss {
     /// What is minimised.
     pub total: f64,
+    /// The policy's part: minus the mean clipped surrogate.
+    pub policy: f64,
+    /// The value's part, before its weight: half the mean squared error.
+    pub value: f64,
     /// The mean entropy of the agents' policies.
     pub entropy: f64,
     /// The mean of old minus new joint log-probability: an estimate of the KL divergence.
-    pub divergence: f64,
+    pub approx_kl: f64,
+    /// The share of states whose ratio has left the range of the clip.
+    pub clip_fraction: f64,
+}
+
+impl Loss {
+    /// Adds the parts of another, for means over several.
+    pub(crate) fn add(&mut self, other: &Loss) {
+        self.total += other.total;
+        self.policy += other.policy;
+        self.value += other.value;
+        self.entropy += other.entropy;
+        self.approx_kl += other.approx_kl;
+        self.clip_fraction += other.clip_fraction;
+    }
 }
 
 impl LossConfig {
@@ -98,7 +116,8 @@ impl LossConfig {
         // Log-probabilities first; row by row they are replaced by gradients.
         log_softmax(&said.logits, actions.max(1), dlogits)?;
         let each_entropy = self.entropy / agents.max(1) as f32;
-        let (mut surrogate, mut value, mut entropy, mut divergence) = (0.0f64, 0.0f64, 0.0f64, 0.0f64);
+        let (mut surrogate, mut value, mut entropy, mut approx_kl) = (0.0f64, 0.0f64, 0.0f64, 0.0f64);
+        let mut outside = 0u32;
         for (s, team) in starts.windows(2).enumerate() {
             let team = team[0] as usize..team[1] as usize;
             let joint: f32 = team.clone().map(|i| dlogits[i * actions + samples.actions[i]]).sum();
@@ -109,7 +128,8 @@ impl LossConfig {
             // Written so that what is not a number stays one.
             let is_clipped = clipped < free;
             surrogate += f64::from(if is_clipped { clipped } else { free });
-            divergence -= f64::from(change);
+            approx_kl -= f64::from(change);
+            outside += u32::from((ratio - 1.0).abs() > self.clip);
             let dchange = if is_clipped { 0.0 } else { -free / states as f32 };
             for i in team {
                 let row = &mut dlogits[i * actions..][..actions];
@@ -129,7 +149,14 @@ impl LossConfig {
         let entropy = entropy / agents as f64;
         let total =
             f64::from(self.value) * value / states - surrogate / states - f64::from(self.entropy) * entropy;
-        Ok(Loss { total, entropy, divergence: divergence / states })
+        Ok(Loss {
+            total,
+            policy: -surrogate / states,
+            value: value / states,
+            entropy,
+            approx_kl: approx_kl / states,
+            clip_fraction: f64::from(outside) / states,
+        })
     }
 }
 
@@ -185,6 +212,11 @@ mod tests {
                 let loss = config.loss(&said, &starts, &samples, &mut gradient).unwrap();
                 let exact = oracle(&logits, &values, &starts, &samples, &config);
                 assert!((loss.total - exact).abs() < 1e-6);
+                let parts = loss.policy + f64::from(config.value) * loss.value
+                    - f64::from(config.entropy) * loss.entropy;
+                assert!((loss.total - parts).abs() < 1e-9);
+                // Ratios are far from 1 in the first and last case, and close to it in the middle one.
+                assert_eq!(loss.clip_fraction, if old == [-1.58, -0.37] { 0.0 } else { 1.0 });
                 let step = 1e-6;
                 for (k, g) in gradient.logits.iter().enumerate() {
                     let at = |d: f64| {

@@ -1,10 +1,11 @@
 //! From the states of worlds to the batches of networks.
 
 use crate::error::{Error, Result};
+use crate::interface::check_fit;
 use equimarl_group::Element;
 use equimarl_kernels::dictionary;
-use equimarl_nn::{Album, Batch, NetworkConfig, Seen, Sharing, TeamAlbum};
-use equimarl_worlds::{Edge, End, Purpose, Stream, Symmetric};
+use equimarl_nn::{Album, Batch, NetworkConfig, Pictures, Seen, Sharing, TeamAlbum};
+use equimarl_worlds::{Edges, End, Envs, GroupAction, Painter, Purpose, Spec, Stream, World, uniform};
 use std::sync::Arc;
 
 /// What a network gets to know of some states, kept for learning: small, and free of the states themselves.
@@ -12,14 +13,18 @@ use std::sync::Arc;
 pub struct States {
     count: usize,
     agents: usize,
-    /// What each agent sees, states one after the other; nothing for central networks.
+    /// What each agent sees, states one after the other, where observations have ids.
     seen: Vec<Seen>,
-    /// Who hears whom, by agent: (agent, neighbour, edge vector).
-    edges: Vec<(u32, u32, [f32; 2])>,
+    /// Who hears whom, by agent: (agent, sender), and all edge vectors one after the other.
+    edges: Vec<(u32, u32)>,
+    vectors: Vec<f32>,
     /// Where the edges of each state end.
     ends: Vec<usize>,
-    /// Pictures of whole states, for central networks only: pixels, or what they are made of.
-    teams: Vec<f32>,
+    /// Observations without ids, agent by agent; for central networks the images of whole states.
+    raw: Vec<f32>,
+    /// What is seen of senders, state by state and in the order of their index.
+    senders: Vec<f32>,
+    /// Images of whole states by what they are made of.
     codes: Vec<u32>,
 }
 
@@ -39,79 +44,126 @@ impl States {
         self.count = 0;
         self.seen.clear();
         self.edges.clear();
+        self.vectors.clear();
         self.ends.clear();
-        self.teams.clear();
+        self.raw.clear();
+        self.senders.clear();
         self.codes.clear();
     }
 
-    fn edges_of(&self, state: usize) -> &[(u32, u32, [f32; 2])] {
+    /// The range of a state's edges.
+    fn edges_of(&self, state: usize) -> std::ops::Range<usize> {
         let start = state.checked_sub(1).map_or(0, |before| self.ends[before]);
-        &self.edges[start..self.ends[state]]
+        start..self.ends[state]
     }
+}
+
+/// How agents' observations are looked at.
+enum Way {
+    /// By ids: each is painted once.
+    Ids { painter: Box<dyn Painter>, album: Album<u64> },
+    /// As images, every one by itself.
+    Raw,
+    /// As feature vectors, and those of senders: equal ones are encoded once per batch.
+    Features,
+    /// The whole state at once, for central networks.
+    Team(TeamAlbum),
 }
 
 /// Looks at states of one world on behalf of one network, and remembers what it has seen.
-#[derive(Debug)]
-pub struct Observer<W: Symmetric> {
-    /// Any state of the world: it knows how to turn and paint keys.
-    world: W,
-    album: Album<W::Key>,
-    /// For central networks: the agents, and how whole states are looked at.
-    central: Option<(usize, TeamAlbum)>,
-    heard: Vec<Edge>,
+pub struct Observer {
+    acts: GroupAction,
+    spec: Arc<Spec>,
+    /// Where what is seen of each sender begins, and its kind; and how many numbers are seen of all.
+    senders: Vec<(usize, usize)>,
+    sender_numbers: usize,
+    /// Numbers per observation of an agent.
+    numbers: usize,
+    shape: [usize; 3],
+    way: Way,
+    heard: Edges,
+    turned: Vec<f32>,
 }
 
-impl<W: Symmetric> Observer<W> {
+impl Observer {
     /// An observer for networks of this config.
     ///
     /// # Errors
-    /// If pictures are shared by a group that is not the world's, or a central network is made for another size.
-    pub fn new(world: &W, config: &NetworkConfig, sharing: &Sharing) -> Result<Observer<W>> {
-        let (central, agents) = (config.kind.is_central(), world.agents());
-        let shape = if central { world.team_picture_shape() } else { world.picture_shape() };
-        let (found, wanted) = ([shape.channels, shape.height, shape.width], config.picture());
-        if agents == 0 || found != wanted || (central && agents != config.setting.agents) {
-            let size = if central { "a central network is made for one size: " } else { "" };
+    /// If observations are shared by a group that is not the world's, or the network is made for another world.
+    pub fn new(envs: &dyn Envs, config: &NetworkConfig, sharing: &Sharing) -> Result<Observer> {
+        let spec = envs.spec();
+        check_fit(spec, config)?;
+        let acts = GroupAction::new(spec)?;
+        if let Sharing::Orbits(group) = sharing
+            && acts.group != *group
+        {
             return Err(Error::Mismatch(format!(
-                "{size}this one is made for {} agents and pictures of {wanted:?}, the world has {agents} and {found:?}",
-                config.setting.agents
+                "the network shares observations by {group}, the world is under {}; put it under {group}",
+                acts.group
             )));
         }
-        check_group(world, sharing)?;
-        Ok(Observer {
-            album: Album::new(sharing.clone(), world.picture_shape().len()),
-            world: world.clone(),
-            central: central.then(|| (agents, TeamAlbum::new(shape.len()))),
-            heard: vec![],
-        })
+        let shape = spec.image.unwrap_or_default();
+        let features = !spec.features.is_empty();
+        let numbers = if features { acts.features_dim() } else { shape.iter().product() };
+        let (mut senders, mut sender_numbers) = (vec![], 0);
+        for who in 0..spec.sender_count() {
+            let kind = spec.sender_kind(spec.agents + who).unwrap_or_default();
+            senders.push((sender_numbers, kind));
+            sender_numbers += acts.sender_dim(kind);
+        }
+        let way = match (config.kind.is_central(), envs.exact()) {
+            (false, _) if features => Way::Features,
+            (true, _) => Way::Team(TeamAlbum::new(spec.team_image.unwrap_or_default().iter().product())),
+            (false, Some(exact)) if envs.world(0).id(0).is_some() => {
+                Way::Ids { painter: exact.painter(), album: Album::new(sharing.clone(), numbers) }
+            }
+            _ => Way::Raw,
+        };
+        let (spec, heard, turned) = (spec.clone(), Edges::default(), vec![]);
+        Ok(Observer { acts, spec, senders, sender_numbers, numbers, shape, way, heard, turned })
     }
 
-    /// Batches get the parts that pictures are made of instead of pixels, for networks with a dictionary: if pictures of this
+    /// A batch for what it sees.
+    pub fn batch(&self) -> Batch {
+        Batch::with_senders(self.spec.senders.len())
+    }
+
+    /// Batches get the parts that images are made of instead of pixels, for networks with a dictionary: if images of this
     /// world are made of parts that repeat. That is found out by looking at some, the same ones every time.
-    pub fn with_dictionary(mut self, plan: Option<&Arc<dictionary::Plan>>) -> Observer<W> {
-        let Some(plan) = plan else { return self };
-        // Pictures too large for a dictionary are an error there, and no error here.
-        match rows_per_window(&self.world, plan, self.central.is_some()) {
+    pub fn with_dictionary(mut self, envs: &dyn Envs, plan: Option<&Arc<dictionary::Plan>>) -> Observer {
+        let (Some(plan), Some(exact)) = (plan, envs.exact()) else { return self };
+        let central = matches!(self.way, Way::Team(_));
+        // Images too large for a dictionary are an error there, and no error here.
+        match rows_per_window(exact.fork(1), plan, central) {
             Ok(rows) if rows <= MOST_ROWS_PER_WINDOW => {}
             _ => return self,
         }
-        match &mut self.central {
-            Some((_, album)) => album.use_dictionary(plan),
-            None => self.album = self.album.with_dictionary(plan),
-        }
+        self.way = match self.way {
+            Way::Team(mut album) => {
+                album.use_dictionary(plan);
+                Way::Team(album)
+            }
+            Way::Ids { painter, album } => Way::Ids { painter, album: album.with_dictionary(plan) },
+            way => way,
+        };
         self
     }
 
     /// Whether it has seen so much that it should forget.
     pub fn is_full(&self) -> bool {
-        self.album.is_full() || self.central.as_ref().is_some_and(|(_, album)| album.is_full())
+        match &self.way {
+            Way::Ids { album, .. } => album.is_full(),
+            Way::Team(album) => album.is_full(),
+            Way::Raw | Way::Features => false,
+        }
     }
 
     /// Forgets what it has seen. Nothing that was seen before may be used afterwards, nor batches that hold it.
     pub fn clear(&mut self) {
-        self.album.clear();
-        if let Some((_, album)) = &mut self.central {
-            album.clear();
+        match &mut self.way {
+            Way::Ids { album, .. } => album.clear(),
+            Way::Team(album) => album.clear(),
+            Way::Raw | Way::Features => {}
         }
     }
 
@@ -119,51 +171,80 @@ impl<W: Symmetric> Observer<W> {
     ///
     /// # Errors
     /// If it has another number of agents than the states before it.
-    pub fn see(&mut self, state: &W, into: &mut States) -> Result<()> {
-        if into.count > 0 && into.agents != state.agents() {
+    pub fn see(&mut self, state: &dyn World, into: &mut States) -> Result<()> {
+        let agents = state.agents();
+        if into.count > 0 && into.agents != agents {
             return Err(Error::Mismatch(format!(
-                "a state has {} agents, and those before it have {}",
-                state.agents(),
+                "a state has {agents} agents, and those before it have {}",
                 into.agents
             )));
         }
-        into.agents = state.agents();
+        into.agents = agents;
         into.count += 1;
-        if let Some((_, album)) = &mut self.central {
-            album.see(|picture| state.render_team(picture), &mut into.teams, &mut into.codes)?;
+        if let Way::Team(album) = &mut self.way {
+            album.see(|image| state.team_image(image), &mut into.raw, &mut into.codes)?;
         } else {
-            for agent in 0..state.agents() {
-                let key = state.observation_key(agent);
-                into.seen.push(self.album.look(&key, |g, key| self.world.turn_key(g, key)));
+            for agent in 0..agents {
+                self.see_agent(state, agent, into)?;
                 state.neighbours(agent, &mut self.heard);
-                into.edges.extend(self.heard.iter().map(|e| (agent as u32, e.from as u32, e.vector)));
+                into.edges.extend(self.heard.from.iter().map(|&from| (agent as u32, from)));
+                into.vectors.extend_from_slice(&self.heard.vectors);
+            }
+            let start = into.senders.len();
+            into.senders.resize(start + self.sender_numbers, 0.0);
+            for (who, &(at, kind)) in self.senders.iter().enumerate() {
+                let (at, dim) = (start + at, self.acts.sender_dim(kind));
+                state.observe(agents + who, &mut into.senders[at..at + dim]);
             }
         }
         into.ends.push(into.edges.len());
         Ok(())
     }
 
-    /// Adds some of the states, each turned by an element, to a batch. Agents keep their index: a distributed network does
-    /// not know indices, so turning pictures and edge vectors is all there is to it.
+    fn see_agent(&mut self, state: &dyn World, agent: usize, into: &mut States) -> Result<()> {
+        match &mut self.way {
+            Way::Ids { painter, album } => {
+                let id = state.id(agent).ok_or_else(|| {
+                    Error::Mismatch(format!("agent {agent} sees something without an id, and others had one"))
+                })?;
+                into.seen.push(album.look(&id, |g, id| painter.transform_id(g, *id)));
+            }
+            _ => {
+                let start = into.raw.len();
+                into.raw.resize(start + self.numbers, 0.0);
+                state.observe(agent, &mut into.raw[start..]);
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds some of the states, each transformed by an element, to a batch. Agents keep their index: a distributed network
+    /// does not know indices, so transforming observations and edge vectors is all there is to it.
+    ///
+    /// # Errors
+    /// If the batch holds something else, or whole states are to be transformed.
     pub fn collate(
         &mut self,
         states: &States,
         chosen: impl IntoIterator<Item = (usize, Element)>,
         batch: &mut Batch,
     ) -> Result<()> {
-        if let (Sharing::Orbits(group), None, None) = (self.album.sharing(), &batch.group, &self.central) {
+        if let (Way::Ids { album, .. }, None) = (&self.way, &batch.group)
+            && let Sharing::Orbits(group) = album.sharing()
+        {
             batch.group = Some(group.clone());
         }
         for (state, g) in chosen {
-            match &self.central {
-                Some(_) if g != 0 => {
-                    return Err(Error::Mismatch("pictures of whole states cannot be turned here".into()));
+            match &self.way {
+                Way::Team(_) if g != 0 => {
+                    return Err(Error::Mismatch("images of whole states cannot be transformed here".into()));
                 }
-                Some((agents, album)) => {
-                    album.add(state, (&states.teams, &states.codes), batch)?;
-                    (0..*agents).for_each(|_| batch.graph.end_agent());
+                Way::Team(album) => {
+                    album.add(state, (&states.raw, &states.codes), batch)?;
+                    (0..states.agents).for_each(|_| batch.graph.end_agent());
                 }
-                None => self.collate_agents(states, state, g, batch)?,
+                Way::Features => self.collate_features(states, state, g, batch)?,
+                _ => self.collate_agents(states, state, g, batch)?,
             }
             batch.end_state();
         }
@@ -171,25 +252,119 @@ impl<W: Symmetric> Observer<W> {
     }
 
     fn collate_agents(&mut self, states: &States, state: usize, g: Element, batch: &mut Batch) -> Result<()> {
-        let world = &self.world;
-        let [[a, b], [c, d]] = world.symmetry().plane.matrix(g).map(|row| row.map(|x| x as f32));
         let first = batch.graph.agents() as u32;
-        let mut edges = states.edges_of(state).iter().peekable();
+        let (range, dim) = (states.edges_of(state), self.acts.edge_dim());
+        let mut edges = states.edges[range.clone()].iter().zip(range).peekable();
         for agent in 0..states.agents {
-            let mut seen = states.seen[state * states.agents + agent];
-            if g != 0 {
-                seen = self.album.turned(seen, g, |g, key| world.turn_key(g, key));
+            let row = state * states.agents + agent;
+            match &mut self.way {
+                Way::Ids { painter, album } => {
+                    let mut seen = states.seen[row];
+                    if g != 0 {
+                        seen = album.turned(seen, g, |g, id| painter.transform_id(g, *id));
+                    }
+                    album.add(seen, batch, |id, image| painter.paint(*id, image))?;
+                }
+                _ => self.add_raw(&states.raw[row * self.numbers..][..self.numbers], g, batch)?,
             }
-            self.album.add(seen, batch, |key, picture| world.render(key, picture))?;
-            while let Some((_, from, [y, x])) = edges.next_if(|e| e.0 == agent as u32) {
+            while let Some(((_, from), at)) = edges.next_if(|((owner, _), _)| *owner == agent as u32) {
                 batch.graph.hear(first + from);
-                let turned = if g == 0 { [*y, *x] } else { [a * y + b * x, c * y + d * x] };
-                batch.edges.extend(turned);
+                let vector = &states.vectors[at * dim..][..dim];
+                let start = batch.edges.len();
+                batch.edges.extend_from_slice(vector);
+                if g != 0 {
+                    self.acts.edge(g, vector, &mut batch.edges[start..]);
+                }
             }
             batch.graph.end_agent();
         }
         Ok(())
     }
+
+    fn collate_features(
+        &mut self,
+        states: &States,
+        state: usize,
+        g: Element,
+        batch: &mut Batch,
+    ) -> Result<()> {
+        let (range, dim, agents) = (states.edges_of(state), self.acts.edge_dim(), states.agents);
+        let mut edges = states.edges[range.clone()].iter().zip(range).peekable();
+        let seen = &states.senders[state * self.sender_numbers..][..self.sender_numbers];
+        for agent in 0..agents {
+            let row = &states.raw[(state * agents + agent) * self.numbers..][..self.numbers];
+            batch.see(transformed(&self.acts, g, None, row, &mut self.turned))?;
+            while let Some(((_, from), at)) = edges.next_if(|((owner, _), _)| *owner == agent as u32) {
+                let vector = &states.vectors[at * dim..][..dim];
+                let sender = (*from as usize).checked_sub(agents);
+                let Some(&(start, kind)) = sender.and_then(|who| self.senders.get(who)) else {
+                    batch.hear(*from, edge(&self.acts, g, vector, &mut self.turned));
+                    continue;
+                };
+                let count = self.acts.sender_dim(kind);
+                let id = match count {
+                    0 => 0,
+                    _ => {
+                        let features = &seen[start..start + count];
+                        let features = transformed(&self.acts, g, Some(kind), features, &mut self.turned);
+                        batch.senders[kind].vectors.id(features)?
+                    }
+                };
+                batch.senders[kind].hear(id, edge(&self.acts, g, vector, &mut self.turned));
+            }
+            batch.end_agent();
+        }
+        Ok(())
+    }
+
+    /// Adds an image that has no id.
+    fn add_raw(&mut self, image: &[f32], g: Element, batch: &mut Batch) -> Result<()> {
+        let Pictures::Pixels(pixels) = &mut batch.pictures else {
+            return Err(Error::Mismatch("the batch holds parts of images, not pixels".into()));
+        };
+        let place = pixels.len() / self.numbers.max(1);
+        match (g, self.acts.plane()) {
+            (0, _) | (_, None) => pixels.extend_from_slice(image),
+            (g, Some(plane)) => {
+                let [_, height, width] = self.shape;
+                let from = plane.gather(g, width);
+                self.turned.clear();
+                for channel in image.chunks_exact((height * width).max(1)) {
+                    self.turned.extend(from.iter().map(|&p| channel[p]));
+                }
+                pixels.extend_from_slice(&self.turned);
+            }
+        }
+        batch.ids.push(place as u32);
+        batch.elements.push(0);
+        Ok(())
+    }
+}
+
+/// A feature vector as the element g shows it.
+fn transformed<'a>(
+    acts: &GroupAction,
+    g: Element,
+    kind: Option<usize>,
+    features: &'a [f32],
+    room: &'a mut Vec<f32>,
+) -> &'a [f32] {
+    if g == 0 {
+        return features;
+    }
+    room.resize(features.len(), 0.0);
+    acts.features(g, kind, features, room);
+    room
+}
+
+/// An edge vector as the element g shows it.
+fn edge<'a>(acts: &GroupAction, g: Element, vector: &'a [f32], room: &'a mut Vec<f32>) -> &'a [f32] {
+    if g == 0 {
+        return vector;
+    }
+    room.resize(vector.len(), 0.0);
+    acts.edge(g, vector, room);
+    room
 }
 
 /// A dictionary multiplies once per row of its tables, the dense encoder once per window and tap, 25 times. Where nothing
@@ -198,65 +373,42 @@ const MOST_ROWS_PER_WINDOW: f64 = 6.0;
 /// So many pictures are looked at to find out: about a minibatch.
 const PROBED: usize = 64;
 
-/// The rows that a dictionary would need for pictures of a short random episode, per window of these pictures.
-fn rows_per_window<W: Symmetric>(
-    world: &W,
-    plan: &dictionary::Plan,
-    central: bool,
-) -> equimarl_kernels::Result<f64> {
+/// The rows that a dictionary would need for images of a short random episode, per window of these images.
+fn rows_per_window(mut envs: Box<dyn Envs>, plan: &dictionary::Plan, central: bool) -> Result<f64> {
     let mut stream = Stream::new(0, Purpose::Audit, 0);
-    let (mut state, mut actions) = (world.clone(), vec![0; world.agents()]);
+    let spec = envs.spec().clone();
     let (mut atlas, mut book) = (dictionary::Atlas::new(plan), dictionary::Book::new(plan));
-    let (mut picture, mut codes) = (vec![0.0; plan.picture_len()], vec![0; plan.positions()]);
-    state.reset(&mut stream);
+    let (mut image, mut codes) = (vec![0.0; plan.picture_len()], vec![0; plan.positions()]);
+    let mut actions = vec![0; spec.agents];
+    let failed = |e: equimarl_kernels::Error| Error::from(equimarl_nn::Error::from(e));
+    envs.start(0, stream.clone())?;
     while book.pictures() < PROBED {
-        let each = if central { 1 } else { world.agents() };
+        let each = if central { 1 } else { spec.agents };
         for agent in 0..each.min(PROBED - book.pictures()) {
             match central {
-                true => state.render_team(&mut picture),
-                false => state.render(&state.observation_key(agent), &mut picture),
+                true => envs.world(0).team_image(&mut image),
+                false => envs.world(0).observe(agent, &mut image),
             }
-            atlas.look(&picture, &mut codes)?;
-            book.add(&atlas, &codes)?;
+            atlas.look(&image, &mut codes).map_err(failed)?;
+            book.add(&atlas, &codes).map_err(failed)?;
         }
-        for action in &mut actions {
-            *action = stream.below(world.actions() as u32) as usize;
-        }
-        let chance = state.draw(&mut stream);
-        if state.step(&actions, &chance).end != End::Running {
-            state.reset(&mut stream);
+        uniform(envs.world(0), &mut stream, &mut actions);
+        if envs.step_one(0, &actions)?.end != End::Running {
+            envs.restart(0)?;
         }
     }
     Ok(book.rows() as f64 / (PROBED * plan.positions()) as f64)
 }
 
-fn check_group<W: Symmetric>(world: &W, sharing: &Sharing) -> Result<()> {
-    let own = &world.symmetry().group;
-    match sharing {
-        Sharing::Orbits(group) if own != group => Err(Error::Mismatch(format!(
-            "the network shares pictures by {group}, the world is under {own}; put it under {group}"
-        ))),
-        _ => Ok(()),
-    }
-}
-
-/// The batch that a network of this config wants for these states, every picture painted.
+/// The batch that a network of this config wants for these environments, every observation painted.
 ///
 /// # Errors
-/// If pictures are shared by a group that is not the world's, or a central network is made for another size.
-pub fn observe<'a, W: Symmetric + 'a>(
-    states: impl IntoIterator<Item = &'a W>,
-    config: &NetworkConfig,
-    sharing: &Sharing,
-) -> Result<Batch> {
-    let states: Vec<&W> = states.into_iter().collect();
-    let Some(world) = states.first() else {
-        return Err(Error::Mismatch("there are no states to look at".into()));
-    };
-    let mut observer = Observer::new(*world, config, sharing)?;
-    let (mut seen, mut batch) = (States::default(), Batch::default());
+/// If observations are shared by a group that is not the world's, or the network is made for another world.
+pub fn observe(envs: &dyn Envs, config: &NetworkConfig, sharing: &Sharing) -> Result<Batch> {
+    let mut observer = Observer::new(envs, config, sharing)?;
+    let (mut seen, mut batch) = (States::default(), observer.batch());
     batch.clear();
-    states.iter().try_for_each(|state| observer.see(state, &mut seen))?;
-    observer.collate(&seen, (0..states.len()).map(|s| (s, 0)), &mut batch)?;
+    (0..envs.len()).try_for_each(|e| observer.see(envs.world(e), &mut seen))?;
+    observer.collate(&seen, (0..envs.len()).map(|s| (s, 0)), &mut batch)?;
     Ok(batch)
 }

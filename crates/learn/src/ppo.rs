@@ -1,25 +1,27 @@
 //! Proximal policy optimisation with centralised training and distributed execution, from top to bottom: rollout and
 //! returns (`rollout.rs`), epochs, loss, clip, step.
 
-use crate::config::{AugmentRatio, Method, TrainConfig};
+use crate::config::{AugmentRatio, EncoderChoice, Method, TrainConfig};
 use crate::episodes::{Episodes, Finished};
 use crate::error::{Error, Result};
 use crate::evaluate::Inference;
-use crate::loss::{LossConfig, Samples};
+use crate::loss::{Loss, LossConfig, Samples};
 use crate::observe::{Observer, States};
 use crate::optimiser::Optimiser;
 use crate::rollout::Rollout;
 use equimarl_group::Element;
 use equimarl_nn::{Batch, Cache, Network, Sharing};
-use equimarl_worlds::{Batch as Environments, Purpose, Stream, Symmetric};
+use equimarl_worlds::{Envs, GroupAction, Purpose, Registry, Resumed, Stream};
 use std::time::{Duration, Instant};
 
 /// A learner in the middle of its run.
-pub struct Trainer<W: Symmetric> {
+pub struct Trainer {
     pub(crate) config: TrainConfig,
     pub(crate) network: Network,
     pub(crate) optimiser: Optimiser,
-    pub(crate) environments: Environments<W>,
+    pub(crate) environments: Box<dyn Envs>,
+    /// How the group acts on the world.
+    pub(crate) acts: GroupAction,
     /// One stream of action choices per environment.
     pub(crate) choices: Vec<Stream>,
     pub(crate) shuffle: Stream,
@@ -27,13 +29,15 @@ pub struct Trainer<W: Symmetric> {
     pub(crate) episodes: Episodes,
     pub(crate) steps: u64,
     pub(crate) iterations: u64,
-    /// What is averaged over the steps of an episode besides its return, such as waiting times.
-    pub(crate) measure: fn(&W) -> f64,
+    /// The measure that is averaged over the steps of an episode besides its return, such as waiting times.
+    pub(crate) measure: Option<usize>,
     /// How the rollout looks at states; its weights stay the same from one step to the next.
-    pub(crate) acting: Inference<W>,
+    pub(crate) acting: Inference,
     pub(crate) rollout: Rollout,
     pub(crate) memory: Memory,
     pub(crate) times: Times,
+    /// From where the environments went on.
+    pub(crate) resumed: Resumed,
 }
 
 /// What one iteration did.
@@ -41,14 +45,13 @@ pub struct Trainer<W: Symmetric> {
 pub struct Progress {
     /// Episodes that ended in it.
     pub finished: Vec<Finished>,
-    /// The mean entropy of the agents' policies over its updates.
-    pub entropy: f64,
-    /// The mean of old minus new joint log-probability over its updates, an estimate of the KL divergence.
-    pub divergence: f64,
-    /// The loss, averaged over its updates.
-    pub loss: f64,
+    /// The loss and its parts, averaged over its updates.
+    pub loss: Loss,
     /// The norm of the gradient before clipping, averaged over its updates.
-    pub gradient: f64,
+    pub gradient_norm: f64,
+    /// How much of the returns' variance the values knew before the updates: 1 is all of it, 0 nothing; not a number if the
+    /// returns were all the same.
+    pub explained_variance: f64,
 }
 
 /// Where the time of all iterations went.
@@ -81,56 +84,61 @@ pub(crate) struct Memory {
     pub(crate) ends: States,
 }
 
-impl<W: Symmetric> Trainer<W> {
-    /// A fresh learner in `world`, which must be under the config's group. `measure` is averaged over the steps of each
-    /// episode and reported; give `|_| 0.0` if there is nothing to measure.
+impl Trainer {
+    /// A fresh learner.
     ///
     /// # Errors
     /// If the settings do not fit the world.
-    pub fn new(config: &TrainConfig, world: &W, measure: fn(&W) -> f64) -> Result<Trainer<W>> {
+    pub fn new(registry: &Registry, config: &TrainConfig) -> Result<Trainer> {
         let mut weights = Stream::new(config.seed, Purpose::Weights, 0);
-        let network = Network::init(&config.network()?, &mut || weights.normal())?;
-        Trainer::with_network(config, world, measure, network)
+        let network = Network::init(&config.network(registry)?, &mut || weights.normal())?;
+        Trainer::with(config, config.make(registry, config.environments)?, network)
     }
 
-    /// As [`Trainer::new`], with a network of your own.
+    /// A learner with a network of your own, in environments of your own, which it starts.
     ///
     /// # Errors
     /// If the settings do not fit.
-    pub fn with_network(
-        config: &TrainConfig,
-        world: &W,
-        measure: fn(&W) -> f64,
-        network: Network,
-    ) -> Result<Trainer<W>> {
+    pub fn with(config: &TrainConfig, mut environments: Box<dyn Envs>, network: Network) -> Result<Trainer> {
         config.check()?;
-        let (seed, count) = (config.seed, config.environments);
-        let environments = Environments::new(world, count, seed, Purpose::World);
-        // Turned copies can stand for each other only if world and network turn pictures by the same group.
+        let (seed, count) = (config.seed, environments.len());
+        if count != config.environments {
+            return Err(Error::Mismatch(format!(
+                "there are {count} environments, and the settings want {}",
+                config.environments
+            )));
+        }
+        let acts = GroupAction::new(environments.spec())?;
+        environments.start_all(seed, Purpose::World)?;
+        // Transformed copies can stand for each other only if world and network transform observations by the same group.
         let sharing = match network.sharing() {
-            Sharing::Orbits(group) if group != world.symmetry().group => Sharing::Distinct,
+            Sharing::Orbits(group) if group != acts.group => Sharing::Distinct,
             sharing => sharing,
         };
+        let dictionary = network.dictionary().filter(|_| config.encoder != EncoderChoice::Dense);
+        let observer = Observer::new(&*environments, network.config(), &sharing)?;
+        let acting = Inference::of(observer.with_dictionary(&*environments, dictionary));
+        let memory = Memory { batch: acting.observer.batch(), ..Memory::default() };
         let mut trainer = Trainer {
             optimiser: Optimiser::new(&network, config.learning_rate, config.gradient_clip),
-            acting: Inference::of(
-                Observer::new(world, network.config(), &sharing)?.with_dictionary(network.dictionary()),
-            ),
+            acting,
             network,
-            environments,
             choices: (0..count as u64).map(|e| Stream::new(seed, Purpose::Action, e)).collect(),
             shuffle: Stream::new(seed, Purpose::Shuffle, 0),
             augment: Stream::new(seed, Purpose::Augment, 0),
             episodes: Episodes::new(count),
             steps: 0,
             iterations: 0,
-            measure,
+            measure: environments.spec().first_measure().map(|(which, _)| which),
+            acts,
             rollout: Rollout::default(),
-            memory: Memory::default(),
+            memory,
             times: Times::default(),
+            resumed: Resumed::State,
             config: config.clone(),
+            environments,
         };
-        trainer.warm_up();
+        trainer.warm_up()?;
         Ok(trainer)
     }
 
@@ -161,11 +169,11 @@ impl<W: Symmetric> Trainer<W> {
                 self.update(minibatch * size..(minibatch + 1) * size, &mut progress)?;
             }
         }
-        for mean in
-            [&mut progress.entropy, &mut progress.divergence, &mut progress.loss, &mut progress.gradient]
-        {
+        let Loss { total, policy, value, entropy, approx_kl, clip_fraction } = &mut progress.loss;
+        for mean in [total, policy, value, entropy, approx_kl, clip_fraction, &mut progress.gradient_norm] {
             *mean /= updates as f64;
         }
+        progress.explained_variance = self.rollout.explained_variance();
         self.steps += self.config.batch() as u64;
         self.iterations += 1;
         self.times.world += start.elapsed().saturating_sub(self.measured() - before);
@@ -176,8 +184,8 @@ impl<W: Symmetric> Trainer<W> {
     fn update(&mut self, places: std::ops::Range<usize>, progress: &mut Progress) -> Result<()> {
         self.draw_elements(places.len());
         let start = Instant::now();
-        let (copies, agents) = (self.copies(), self.environments.agents());
-        let world = &self.environments.worlds()[0];
+        let (copies, agents) = (self.copies(), self.environments.spec().agents);
+        let acts = &self.acts;
         let Memory { batch, cache, samples, gradients, order, elements, .. } = &mut self.memory;
         let rollout = &self.rollout;
         batch.clear();
@@ -187,7 +195,7 @@ impl<W: Symmetric> Trainer<W> {
                 let g = if copies > 1 { copy } else { drawn };
                 self.acting.observer.collate(&rollout.states, [(s, g)], batch)?;
                 let team = &rollout.actions[s * agents..(s + 1) * agents];
-                samples.actions.extend(team.iter().map(|&a| world.turn_action(g, a)));
+                samples.actions.extend(team.iter().map(|&a| acts.action(g, a)));
                 samples.log_probabilities.push(rollout.log_probabilities[copy * rollout.states.len() + s]);
                 samples.advantages.push(rollout.advantages[s]);
                 samples.returns.push(rollout.returns[s]);
@@ -213,14 +221,12 @@ impl<W: Symmetric> Trainer<W> {
         gradients.resize(self.network.values().len(), 0.0);
         self.network.backward(batch, cache, gradients)?;
         let start = Instant::now();
-        progress.gradient += match self.optimiser.update(&mut self.network, gradients) {
+        progress.gradient_norm += match self.optimiser.update(&mut self.network, gradients) {
             Err(Error::Diverged(what)) => return Err(diverged(&self.config, self.steps, &what)),
             done => done?,
         };
         self.times.optimiser += start.elapsed();
-        progress.loss += loss.total;
-        progress.entropy += loss.entropy;
-        progress.divergence += loss.divergence;
+        progress.loss.add(&loss);
         Ok(())
     }
 
@@ -246,13 +252,18 @@ impl<W: Symmetric> Trainer<W> {
         t.collation + t.encoder + t.rounds + t.loss + t.optimiser
     }
 
+    /// The environments.
+    pub fn environments(&self) -> &dyn Envs {
+        &*self.environments
+    }
+
     /// The settings.
     pub fn config(&self) -> &TrainConfig {
         &self.config
     }
 
     /// How this learner looks at states, for looking with other weights between iterations.
-    pub(crate) fn inference(&mut self) -> &mut Inference<W> {
+    pub(crate) fn inference(&mut self) -> &mut Inference {
         self.acting.batch.clear();
         &mut self.acting
     }
@@ -305,7 +316,6 @@ fn normalise(values: &mut [f32]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::WorldConfig;
 
     #[test]
     fn a_collapse_is_said_with_what_helps() {
@@ -314,7 +324,9 @@ mod tests {
             ("default", Method::AugmentFull, "lower the learning rate (0.001)"),
             ("paper", Method::Plain, "lower the learning rate (0.001)"),
         ] {
-            let config = TrainConfig::preset(preset, WorldConfig::wildlife(), method).unwrap();
+            let registry = equimarl_worlds::builtin();
+            let world = registry.usual("wildlife").unwrap();
+            let config = TrainConfig::preset(&registry, preset, world, method).unwrap();
             let error = diverged(&config, 80, "the loss is NaN").to_string();
             assert!(error.starts_with("the loss is NaN after 80 steps; ") && error.contains(part), "{error}");
         }

@@ -7,7 +7,9 @@ use crate::observe::States;
 use crate::ppo::{Progress, Trainer};
 use crate::returns::{Step, advantages};
 use equimarl_group::Element;
-use equimarl_worlds::{End, Outcome, Stream, Symmetric};
+use equimarl_nn::sample;
+use equimarl_worlds::{End, Outcome};
+use serde_json::Value;
 use std::time::Instant;
 
 /// What was seen and done in an iteration; state (t, e) stands at t * environments + e. Kept and reused.
@@ -21,6 +23,8 @@ pub(crate) struct Rollout {
     pub(crate) log_probabilities: Vec<f32>,
     pub(crate) advantages: Vec<f32>,
     pub(crate) returns: Vec<f32>,
+    /// What the values were before learning.
+    pub(crate) values: Vec<f32>,
 }
 
 impl Rollout {
@@ -31,43 +35,66 @@ impl Rollout {
         self.log_probabilities.clear();
         self.advantages.clear();
         self.returns.clear();
+        self.values.clear();
+    }
+
+    /// 1 - Var(returns - values) / Var(returns).
+    pub(crate) fn explained_variance(&self) -> f64 {
+        let variance = |of: &dyn Fn(usize) -> f64| {
+            let n = self.returns.len() as f64;
+            let mean = (0..self.returns.len()).map(of).sum::<f64>() / n;
+            (0..self.returns.len()).map(|i| (of(i) - mean).powi(2)).sum::<f64>() / n
+        };
+        let returns = |i: usize| f64::from(self.returns[i]);
+        let missed = variance(&|i| returns(i) - f64::from(self.values[i]));
+        let all = variance(&returns);
+        if all > 0.0 { 1.0 - missed / all } else { f64::NAN }
     }
 }
 
-impl<W: Symmetric> Trainer<W> {
+impl Trainer {
     /// Random steps before learning, a different number in each environment. They count as nothing, and neither do the
     /// episodes that they belong to.
-    pub(crate) fn warm_up(&mut self) {
+    pub(crate) fn warm_up(&mut self) -> Result<()> {
         if self.config.warm_up == 0 {
-            return;
+            return Ok(());
         }
-        let (agents, actions) = (self.environments.agents(), self.environments.worlds()[0].actions() as u32);
+        let spec = self.environments.spec().clone();
+        let (agents, actions) = (spec.agents, spec.actions.count() as u32);
         let wait: Vec<u32> =
             self.choices.iter_mut().map(|c| c.below(self.config.warm_up as u32 + 1)).collect();
-        let mut outcomes = vec![Outcome { reward: 0.0, end: End::Running }; wait.len()];
-        // Environments are stepped together; one that has waited long enough is put back to where it stopped.
-        let mut stopped: Vec<Option<W>> = vec![None; wait.len()];
-        for step in 0..=wait.iter().copied().max().unwrap_or(0) {
-            for (e, world) in self.environments.worlds().iter().enumerate() {
+        let last = wait.iter().copied().max().unwrap_or(0);
+        // Environments are stepped together; one that has waited long enough is put back to where it stopped. Worlds that
+        // cannot be put back are stepped no further.
+        let exact = self.environments.exact().is_some();
+        let mut stopped: Vec<Option<Value>> = vec![None; wait.len()];
+        let mut chosen = vec![0; agents];
+        for step in 0..=last {
+            for e in 0..wait.len() {
                 if step == wait[e] {
-                    stopped[e] = Some(world.clone());
+                    stopped[e] = self.environments.exact().map(|exact| exact.state(e));
+                }
+                chosen.fill_with(|| self.choices[e].below(actions) as usize);
+                if !exact && step >= wait[e] {
+                    continue;
+                }
+                if self.environments.step_one(e, &chosen)?.end != End::Running {
+                    self.environments.restart(e)?;
                 }
             }
-            let mut choose = |e: usize| self.choices[e].below(actions) as usize;
-            let chosen: Vec<usize> = (0..wait.len() * agents).map(|i| choose(i / agents)).collect();
-            self.environments.step(&chosen, &mut outcomes, |_, _| {});
         }
-        for (world, stopped) in self.environments.worlds_mut().iter_mut().zip(stopped) {
-            if let Some(stopped) = stopped {
-                *world = stopped;
+        if let Some(exact) = self.environments.exact_mut() {
+            for (e, state) in stopped.iter().enumerate() {
+                state.iter().try_for_each(|state| exact.set_state(e, state))?;
             }
         }
         self.episodes.ignore_current();
+        Ok(())
     }
 
     /// Acts for some steps in all environments with the current policy, and estimates advantages and returns.
     pub(crate) fn act(&mut self, progress: &mut Progress) -> Result<()> {
-        let (count, agents) = (self.environments.len(), self.environments.agents());
+        let (count, agents) = (self.environments.len(), self.environments.spec().agents);
         let actions = self.network.actions();
         self.rollout.clear();
         let mut steps: Vec<Vec<Step>> = vec![vec![]; count];
@@ -77,40 +104,40 @@ impl<W: Symmetric> Trainer<W> {
             self.draw_elements(count);
             self.judge_states(t * count..(t + 1) * count)?;
             for (e, steps) in steps.iter_mut().enumerate() {
-                let (world, g) = (&self.environments.worlds()[e], self.memory.elements[e]);
+                let (acts, g) = (&self.acts, self.memory.elements[e]);
                 let mut joint = 0.0;
                 for agent in 0..agents {
                     let row =
                         &self.acting.said.log_probabilities[(e * agents + agent) * actions..][..actions];
                     // The network saw the turned state; its probability of g a is that of a here.
-                    let here = |a: usize| row[world.turn_action(g, a)];
-                    let action = sample(actions, here, &mut self.choices[e]);
+                    let here = |a: usize| row[acts.action(g, a)];
+                    let action = sample(actions, here, self.choices[e].unit());
                     joint += here(action);
                     self.rollout.actions.push(action);
                 }
                 self.rollout.log_probabilities.push(joint);
+                self.rollout.values.push(self.acting.said.values[e]);
                 let value = f64::from(self.acting.said.values[e]);
                 steps.push(Step { reward: 0.0, value, end: End::Running, cut_value: 0.0 });
             }
             let chosen = &self.rollout.actions[t * count * agents..];
-            let (mut cut, mut measures): (Vec<usize>, Vec<Option<f64>>) = (vec![], vec![None; count]);
-            let (measure, observer, ends) = (self.measure, &mut self.acting.observer, &mut self.memory.ends);
-            ends.clear();
-            let mut seen = Ok(());
-            self.environments.step(chosen, &mut outcomes, |e, last| {
-                measures[e] = Some(measure(last));
-                cut.push(e);
-                if let Err(error) = observer.see(last, ends) {
-                    seen = Err(error);
+            self.environments.step(chosen, &mut outcomes)?;
+            let mut cut: Vec<usize> = vec![];
+            self.memory.ends.clear();
+            for (e, outcome) in outcomes.iter().enumerate() {
+                let world = self.environments.world(e);
+                let measured = self.measure.and_then(|which| world.measure(which, outcome.end));
+                progress.finished.extend(self.episodes.step(e, outcome, measured.unwrap_or(0.0)));
+                if outcome.end != End::Running {
+                    cut.push(e);
+                    self.acting.observer.see(world, &mut self.memory.ends)?;
+                    self.environments.restart(e)?;
                 }
-            });
-            seen?;
+            }
             let truncated = |i: &usize| outcomes[cut[*i]].end == End::Truncated;
             let wanted: Vec<usize> = (0..cut.len()).filter(truncated).collect();
             let cut_values = self.values_of(&wanted)?;
             for (e, outcome) in outcomes.iter().enumerate() {
-                let measured = measures[e].unwrap_or_else(|| measure(&self.environments.worlds()[e]));
-                progress.finished.extend(self.episodes.step(e, outcome, measured));
                 let step = &mut steps[e][t];
                 (step.reward, step.end) = (outcome.reward, outcome.end);
             }
@@ -119,8 +146,8 @@ impl<W: Symmetric> Trainer<W> {
             }
         }
         self.memory.ends.clear();
-        for world in self.environments.worlds() {
-            self.acting.observer.see(world, &mut self.memory.ends)?;
+        for e in 0..count {
+            self.acting.observer.see(self.environments.world(e), &mut self.memory.ends)?;
         }
         let next = self.values_of(&(0..count).collect::<Vec<usize>>())?;
         let found: Vec<Vec<(f64, f64)>> = steps
@@ -140,8 +167,8 @@ impl<W: Symmetric> Trainer<W> {
     /// Adds what all environments look like now to the rollout.
     fn see_environments(&mut self) -> Result<()> {
         let start = Instant::now();
-        for world in self.environments.worlds() {
-            self.acting.observer.see(world, &mut self.rollout.states)?;
+        for e in 0..self.environments.len() {
+            self.acting.observer.see(self.environments.world(e), &mut self.rollout.states)?;
         }
         self.times.collation += start.elapsed();
         Ok(())
@@ -188,20 +215,20 @@ impl<W: Symmetric> Trainer<W> {
         if self.config.method != Method::AugmentRandom {
             return elements.resize(count, 0);
         }
-        let order = self.environments.worlds()[0].symmetry().group.order() as u32;
+        let order = self.acts.group.order() as u32;
         elements.extend((0..count).map(|_| self.augment.below(order) as Element));
     }
 
     /// The copies that full augmentation makes of every state: all turns of it. Other methods have the state itself.
     pub(crate) fn copies(&self) -> usize {
         let full = self.config.method == Method::AugmentFull;
-        if full { self.environments.worlds()[0].symmetry().group.order() } else { 1 }
+        if full { self.acts.group.order() } else { 1 }
     }
 
     /// Adds what the ratios of turned copies are against: the joint log-probability of what was done, as the rollout's
     /// policy sees it in the copy, or as it was done.
     pub(crate) fn judge_copies(&mut self) -> Result<()> {
-        let (states, agents) = (self.rollout.states.len(), self.environments.agents());
+        let (states, agents) = (self.rollout.states.len(), self.environments.spec().agents);
         let actions = self.network.actions();
         for g in 1..self.copies() {
             if self.config.augment_ratio == AugmentRatio::Rollout {
@@ -211,30 +238,13 @@ impl<W: Symmetric> Trainer<W> {
             self.memory.elements.clear();
             self.memory.elements.resize(states, g);
             self.judge_states(0..states)?;
-            let world = &self.environments.worlds()[0];
+            let acts = &self.acts;
             let Rollout { actions: done, log_probabilities, .. } = &mut self.rollout;
             let said = &self.acting.said.log_probabilities;
-            let agent = |i: usize| said[i * actions + world.turn_action(g, done[i])];
+            let agent = |i: usize| said[i * actions + acts.action(g, done[i])];
             let joint = |s: usize| (s * agents..(s + 1) * agents).map(agent).sum::<f32>();
             log_probabilities.extend((0..states).map(joint));
         }
         Ok(())
     }
-}
-
-/// Draws an action by its probability: one word, whatever comes out.
-pub fn sample(actions: usize, log_probability: impl Fn(usize) -> f32, stream: &mut Stream) -> usize {
-    let (mut left, mut last) = (stream.unit() as f32, 0);
-    for a in 0..actions {
-        let p = log_probability(a).exp();
-        if p > 0.0 {
-            last = a;
-        }
-        left -= p;
-        if left < 0.0 {
-            return a;
-        }
-    }
-    // Rounding may leave a little; an action of probability zero is never taken.
-    last
 }

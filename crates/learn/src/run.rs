@@ -1,77 +1,31 @@
-//! A run directory from beginning to end: `config.toml`, `metrics.jsonl`, `checkpoint/`, `model.safetensors`,
+//! A run directory from beginning to end: `config.toml`, `spec.json`, `metrics.jsonl`, `checkpoint/`, `model.safetensors`,
 //! `summary.json`. Nothing else writes there.
 
 use crate::checkpoint::{self, restore_latest};
-use crate::config::{AnyWorld, TrainConfig};
+use crate::config::TrainConfig;
 use crate::error::{Error, Result};
-use crate::evaluate::{Choice, Games, evaluate};
+use crate::evaluate::{Games, evaluate};
+use crate::model::world_note;
 use crate::ppo::{Progress, Trainer};
-use equimarl_nn::Network;
 use equimarl_nn::model::write_file;
-use equimarl_worlds::traffic::TrafficMeasures;
-use equimarl_worlds::wildlife::{Captures, solve};
-use equimarl_worlds::{Measures, Symmetric, Traffic, Wildlife};
+use equimarl_nn::{Choice, Network};
+use equimarl_worlds::{Better, Described, Envs, Registry, Resumed};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use std::cell::LazyCell;
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{Seek, SeekFrom, Write};
-use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 /// All policies are evaluated on the episodes of this seed, so that they can be compared in pairs.
 pub const EVALUATION_SEED: u64 = 0;
-/// Waiting times are averaged over this many recent episodes: traffic episodes are long.
+/// What is shown first besides the return is averaged over this many recent episodes.
 pub const RECENT_WAITING: usize = 20;
-/// The exact optimum is computed up to this many drones, on the paper's grid: it takes seconds.
-const SOLVABLE: usize = 4;
-
-/// A world that can be trained in from a config: what to measure in it, and when it counts as learned.
-pub trait Scored: Symmetric {
-    /// The measures of whole episodes.
-    type Measures: Measures<Self> + Default;
-    /// Averaged over the steps of each training episode.
-    fn measure(&self) -> f64;
-    /// The measure's name in metrics and summaries, if it is worth reporting.
-    const MEASURE: Option<&'static str>;
-    /// Marks to pass: returns to exceed, or measures to come below.
-    const MARKS: &'static [f64];
-    /// The best possible mean return, if it is known.
-    fn optimum(&self) -> Option<f64>;
-}
-
-impl Scored for Wildlife {
-    type Measures = Captures;
-    const MEASURE: Option<&'static str> = None;
-    const MARKS: &'static [f64] = &[1.5, 2.0, 2.25, 2.5];
-
-    fn measure(&self) -> f64 {
-        0.0
-    }
-
-    fn optimum(&self) -> Option<f64> {
-        let small = self.team() <= SOLVABLE && self.grid() <= 7;
-        small.then(|| solve(self.team(), self.grid()).ok().map(|o| o.mean_return())).flatten()
-    }
-}
-
-impl Scored for Traffic {
-    type Measures = TrafficMeasures;
-    const MEASURE: Option<&'static str> = Some("waiting");
-    const MARKS: &'static [f64] = &[10.0, 5.0, 4.45, 2.3];
-
-    fn measure(&self) -> f64 {
-        self.mean_waiting()
-    }
-
-    fn optimum(&self) -> Option<f64> {
-        None
-    }
-}
-
+/// The declaration of the run's world.
+pub const SPEC: &str = "spec.json";
 /// What the outside hears while a run goes on.
 pub enum Event<'a> {
     /// It goes on from a checkpoint.
@@ -134,11 +88,14 @@ struct Notes {
 ///
 /// # Errors
 /// If the settings cannot train, it holds a run already, or cannot be written.
-pub fn create(run: &Path, config: &TrainConfig) -> Result<()> {
+pub fn create(registry: &Registry, run: &Path, config: &TrainConfig) -> Result<()> {
     config.check()?;
     // What would be refused later is refused before there is a folder.
-    config.world.build(&config.group()?)?;
-    Network::init(&config.network()?, &mut || 0.0)?;
+    let spec = Described {
+        spec: config.make(registry, 1)?.spec().as_ref().clone(),
+        ..registry.describe(&config.world)?
+    };
+    Network::init(&config.network(registry)?, &mut || 0.0)?;
     if run.join("config.toml").exists() || run.join("summary.json").exists() {
         return Err(Error::BadRun(format!(
             "{0} holds a run already; continue it with `train --resume {0}`, or choose another --out",
@@ -147,6 +104,8 @@ pub fn create(run: &Path, config: &TrainConfig) -> Result<()> {
     }
     let failed = |why| Error::File { path: run.display().to_string(), why };
     fs::create_dir_all(run.join("checkpoint")).map_err(failed)?;
+    let spec = serde_json::to_string_pretty(&spec).map_err(|e| Error::BadRun(e.to_string()))?;
+    write_file(run.join(SPEC), format!("{spec}\n").as_bytes())?;
     write_file(run.join("config.toml"), config.to_toml().as_bytes())?;
     Ok(())
 }
@@ -167,12 +126,18 @@ pub fn summary(run: &Path) -> Result<Option<Value>> {
     Ok(Some(value))
 }
 
+/// The declaration of a run's world; nothing in runs that are older than it.
+pub fn described(run: &Path) -> Option<Described> {
+    serde_json::from_slice(&fs::read(run.join(SPEC)).ok()?).ok()
+}
+
 /// Trains in a run directory, from its latest checkpoint if it has one, until all steps are done or `stop` says so.
 /// `origin` (version, commit, CPU) goes into the summary and the model.
 ///
 /// # Errors
 /// If learning diverges or a file cannot be written; checkpoints that were written stay.
 pub fn train(
+    registry: &Registry,
     run: &Path,
     origin: &Value,
     stop: &dyn Fn() -> bool,
@@ -181,21 +146,7 @@ pub fn train(
     if let Some(summary) = summary(run)? {
         return Ok(Ended::Finished(summary));
     }
-    let config = checkpoint::read_config(run)?;
-    match config.world.build(&config.group()?)? {
-        AnyWorld::Wildlife(world) => train_in(run, &config, &world, origin, stop, listen),
-        AnyWorld::Traffic(world) => train_in(run, &config, &world, origin, stop, listen),
-    }
-}
-
-fn train_in<W: Scored>(
-    run: &Path,
-    config: &TrainConfig,
-    world: &W,
-    origin: &Value,
-    stop: &dyn Fn() -> bool,
-    listen: &mut dyn FnMut(Event<'_>),
-) -> Result<Ended> {
+    let config = &checkpoint::read_config(registry, run)?;
     let start = Instant::now();
     let mut metrics = Metrics::open(run.join("metrics.jsonl"))?;
     // Whoever had the lock before us may have finished the run.
@@ -205,30 +156,35 @@ fn train_in<W: Scored>(
     let folder = run.join("checkpoint");
     checkpoint::sweep(run);
     checkpoint::sweep(&folder);
-    let fresh = || Trainer::new(config, world, W::measure);
-    let (mut trainer, notes) = restore_latest(&folder, fresh, |text| listen(Event::Warning(text)))?;
+    let fresh = || Trainer::new(registry, config);
+    let (mut trainer, notes) = restore_latest(registry, &folder, fresh, |text| listen(Event::Warning(text)))?;
     let mut notes: Notes = match notes {
         Some(notes) => {
             listen(Event::Resumed { steps: trainer.steps() });
+            if trainer.resumed == Resumed::Episode {
+                let world = &config.world.name;
+                listen(Event::Warning(format!(
+                    "the world `{world}` does not save its state, so the run goes on with new episodes"
+                )));
+            }
             serde_json::from_value(notes).map_err(|e| Error::BadRun(e.to_string()))?
         }
         None => Notes::default(),
     };
     metrics.cut(notes.metrics)?;
     let before = notes.seconds;
-    let save = |trainer: &Trainer<W>, metrics: &mut Metrics, notes: &mut Notes| {
+    let save = |trainer: &Trainer, metrics: &mut Metrics, notes: &mut Notes| {
         notes.metrics = metrics.sync()?;
         notes.seconds = before + start.elapsed().as_secs_f64();
         checkpoint::write(&folder, trainer.steps(), &trainer.checkpoint(&json!(notes))?)
     };
-    // Takes seconds for large teams.
-    let optimum = LazyCell::new(|| world.optimum());
+    let mut arena = Arena::new(registry, config)?;
     let (mut due, mut judged) = (false, Value::Null);
     notes.judging |= trainer.is_finished();
     loop {
         let mut stopping = stop();
         if notes.judging && !stopping {
-            match judge(&mut trainer, world, &optimum, stop)? {
+            match arena.judge(&mut trainer, stop)? {
                 Some(found) => judged = found,
                 None => stopping = true,
             }
@@ -266,54 +222,73 @@ fn train_in<W: Scored>(
     }
     metrics.sync()?;
     let seconds = before + start.elapsed().as_secs_f64();
-    let summary = summarise(&trainer, origin, judged, &notes.reached, seconds);
+    let hash = config.hash(registry);
+    let summary = summarise(&trainer, origin, judged, &notes.reached, (seconds, &hash));
     let mut extra = origin.clone();
     if let Value::Object(extra) = &mut extra {
         extra.insert("seed".into(), json!(config.seed));
         extra.insert("steps".into(), json!(trainer.steps()));
         extra.insert("method".into(), json!(config.method));
-        extra.insert("config_hash".into(), json!(config.hash()));
+        extra.insert("config_hash".into(), json!(hash));
     }
-    trainer.network().save(run.join("model.safetensors"), &extra)?;
+    trainer.network().save(run.join("model.safetensors"), &world_note(registry, &config.world)?, &extra)?;
     write_file(run.join("summary.json"), format!("{summary:#}\n").as_bytes())?;
     Ok(Ended::Finished(summary))
 }
 
-/// Both ways of choosing, on the same episodes; nothing if `stop` says so before they are over.
-fn judge<W: Scored>(
-    trainer: &mut Trainer<W>,
-    world: &W,
-    optimum: &impl Deref<Target = Option<f64>>,
-    stop: &dyn Fn() -> bool,
-) -> Result<Option<Value>> {
-    let (policy, episodes) = (trainer.network().policy()?, trainer.config().evaluate_episodes);
-    let inference = trainer.inference();
-    let mut score = |choice| {
-        let games = Games { episodes, seed: EVALUATION_SEED, choice };
-        evaluate(&policy, inference, world, games, W::Measures::default, stop)
-    };
-    let Some(greedy) = score(Choice::Greedy)? else { return Ok(None) };
-    let Some(sampled) = score(Choice::Sampled)? else { return Ok(None) };
-    let mut found = json!({ "greedy": greedy, "sampled": sampled });
-    if let Some(optimum) = **optimum {
-        found["optimum"] = json!(optimum);
-        found["gap"] = json!(optimum - greedy.total.mean.max(sampled.total.mean));
-    }
-    Ok(Some(found))
+/// Where teams are evaluated.
+struct Arena {
+    envs: Box<dyn Envs>,
+    /// The best possible mean return, if it is known; asked for once, since it takes seconds for large teams.
+    optimum: OnceCell<Option<f64>>,
 }
 
-fn recent_measure<W: Scored>(trainer: &Trainer<W>) -> f64 {
+impl Arena {
+    fn new(registry: &Registry, config: &TrainConfig) -> Result<Arena> {
+        let envs = config.make(registry, 1)?;
+        // A copy of an exact world costs next to nothing. Of others there are as many as in training.
+        let envs = match envs.exact() {
+            Some(exact) => exact.fork(config.evaluate_episodes),
+            None => config.make(registry, config.environments.min(config.evaluate_episodes))?,
+        };
+        Ok(Arena { envs, optimum: OnceCell::new() })
+    }
+
+    /// Both ways of choosing, on the same episodes; nothing if `stop` says so before they are over.
+    fn judge(&mut self, trainer: &mut Trainer, stop: &dyn Fn() -> bool) -> Result<Option<Value>> {
+        let (policy, episodes) = (trainer.network().policy()?, trainer.config().evaluate_episodes);
+        let inference = trainer.inference();
+        let mut score = |choice| {
+            let games = Games { episodes, seed: EVALUATION_SEED, choice };
+            evaluate(&policy, inference, &mut *self.envs, games, stop)
+        };
+        let Some(greedy) = score(Choice::Greedy)? else { return Ok(None) };
+        let Some(sampled) = score(Choice::Sampled)? else { return Ok(None) };
+        let mut found = json!({ "greedy": greedy, "sampled": sampled });
+        if let Some(optimum) = self.optimum.get_or_init(|| self.envs.world(0).optimum()) {
+            found["optimum"] = json!(optimum);
+            found["gap"] = json!(optimum - greedy.total.mean.max(sampled.total.mean));
+        }
+        Ok(Some(found))
+    }
+}
+
+fn recent_measure(trainer: &Trainer) -> f64 {
     let recent = trainer.episodes().recent();
     let skip = recent.len().saturating_sub(RECENT_WAITING);
     let values: Vec<f64> = recent.skip(skip).map(|f| f.measure).collect();
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-fn note_marks<W: Scored>(trainer: &Trainer<W>, measure: f64, reached: &mut BTreeMap<String, u64>) {
-    for mark in W::MARKS {
-        let passed = match W::MEASURE {
+fn note_marks(trainer: &Trainer, measure: f64, reached: &mut BTreeMap<String, u64>) {
+    let spec = trainer.environments().spec();
+    for mark in &spec.thresholds {
+        let passed = match spec.first_measure() {
             None => trainer.episodes().mean_return().is_some_and(|r| r > *mark),
-            Some(_) => trainer.episodes().recent().len() >= RECENT_WAITING && measure < *mark,
+            Some((_, first)) => {
+                let better = if first.better == Better::Higher { measure > *mark } else { measure < *mark };
+                trainer.episodes().recent().len() >= RECENT_WAITING && better
+            }
         };
         if passed {
             reached.entry(mark.to_string()).or_insert(trainer.steps());
@@ -322,36 +297,40 @@ fn note_marks<W: Scored>(trainer: &Trainer<W>, measure: f64, reached: &mut BTree
 }
 
 /// A line of metrics; it has no clock, so that equal runs have equal metrics.
-fn line<W: Scored>(trainer: &Trainer<W>, progress: &Progress, measure: f64) -> Value {
-    let episodes = trainer.episodes();
+fn line(trainer: &Trainer, progress: &Progress, measure: f64) -> Value {
+    let (episodes, loss) = (trainer.episodes(), &progress.loss);
     let mut line = json!({
         "steps": trainer.steps(),
         "episodes": episodes.count(),
         "return": episodes.statistic(|f| f.total).mean,
         "length": episodes.statistic(|f| f.length as f64).mean,
         "terminated": episodes.statistic(|f| f64::from(u8::from(f.terminated))).mean,
-        "entropy": progress.entropy,
-        "kl": progress.divergence,
-        "loss": progress.loss,
-        "gradient": progress.gradient,
+        "entropy": loss.entropy,
+        "approx_kl": loss.approx_kl,
+        "clip_fraction": loss.clip_fraction,
+        "policy_loss": loss.policy,
+        "value_loss": loss.value,
+        "loss": loss.total,
+        "explained_variance": progress.explained_variance,
+        "gradient_norm": progress.gradient_norm,
         "learning_rate": trainer.optimiser.rate,
     });
-    if let Some(name) = W::MEASURE {
-        line[name] = json!(measure);
+    if let Some((_, first)) = trainer.environments().spec().first_measure() {
+        line[&first.name] = json!(measure);
     }
     line
 }
 
-fn summarise<W: Scored>(
-    trainer: &Trainer<W>,
+fn summarise(
+    trainer: &Trainer,
     origin: &Value,
     evaluation: Value,
     reached: &BTreeMap<String, u64>,
-    seconds: f64,
+    (seconds, hash): (f64, &str),
 ) -> Value {
     let (config, episodes) = (trainer.config(), trainer.episodes());
     let mut summary = json!({
-        "world": config.world.name(),
+        "world": config.world.name,
         "method": config.method,
         "preset": config.preset,
         "group": config.group,
@@ -367,13 +346,13 @@ fn summarise<W: Scored>(
         "steps_per_second": trainer.steps() as f64 / seconds,
         "wall_seconds": seconds,
         "peak_memory_mb": peak_memory_mb(),
-        "config_hash": config.hash(),
+        "config_hash": hash,
     });
     if let (Value::Object(summary), Value::Object(origin)) = (&mut summary, origin) {
         summary.extend(origin.clone());
     }
-    if let Some(name) = W::MEASURE {
-        summary[name] = json!(episodes.statistic(|f| f.measure));
+    if let Some((_, first)) = trainer.environments().spec().first_measure() {
+        summary[&first.name] = json!(episodes.statistic(|f| f.measure));
     }
     summary
 }

@@ -1,20 +1,19 @@
 //! The dictionary against the dense encoder on states that training meets: outputs, loss and all gradients.
 
-use equimarl_learn::{AnyWorld, random_states};
-use equimarl_learn::{LossConfig, Method, Observer, Samples, States, TrainConfig, Trainer, WorldConfig};
+use equimarl_learn::{LossConfig, Method, Observer, Samples, States, TrainConfig, Trainer, random_states};
 use equimarl_nn::{Batch, Cache, Kind, Network, Output};
-use equimarl_worlds::{Purpose, Stream, Symmetric};
+use equimarl_worlds::{Envs, Purpose, Stream, builtin};
 
 /// Outputs and gradients of the PPO loss for these states, with a dictionary or pixel by pixel.
-fn everything<W: Symmetric>(world: &W, network: &Network, states: &[W], parts: bool) -> (Output, Vec<f32>) {
+fn everything(network: &Network, states: &dyn Envs, parts: bool) -> (Output, Vec<f32>) {
     let mut network = network.clone();
-    let mut observer = Observer::new(world, network.config(), &network.sharing()).unwrap();
+    let mut observer = Observer::new(states, network.config(), &network.sharing()).unwrap();
     if parts {
-        observer = observer.with_dictionary(network.dictionary());
+        observer = observer.with_dictionary(states, network.dictionary());
     }
     let (mut seen, mut batch) = (States::default(), Batch::default());
     batch.clear();
-    states.iter().for_each(|state| observer.see(state, &mut seen).unwrap());
+    (0..states.len()).for_each(|e| observer.see(states.world(e), &mut seen).unwrap());
     observer.collate(&seen, (0..states.len()).map(|s| (s, 0)), &mut batch).unwrap();
     // Three drones' pictures side by side hardly repeat: there the dense encoder is chosen, and both ways are the same.
     let config = network.config();
@@ -24,7 +23,10 @@ fn everything<W: Symmetric>(world: &W, network: &Network, states: &[W], parts: b
     let mut normals = |n: usize| (0..n).map(|_| numbers.normal() as f32).collect::<Vec<f32>>();
     let samples = Samples {
         actions: (0..batch.agents()).map(|i| i % network.actions()).collect(),
-        log_probabilities: vec![-(world.agents() as f32) * (network.actions() as f32).ln(); states.len()],
+        log_probabilities: vec![
+            -(states.spec().agents as f32) * (network.actions() as f32).ln();
+            states.len()
+        ],
         advantages: normals(states.len()),
         returns: normals(states.len()),
     };
@@ -44,14 +46,14 @@ fn relative(a: &[f32], b: &[f32]) -> f64 {
     apart / norm(&mut b.iter().map(|b| f64::from(*b))).max(1e-12)
 }
 
-fn compare<W: Symmetric>(config: &TrainConfig, world: &W) {
-    let mut trainer = Trainer::new(config, world, |_| 0.0).unwrap();
+fn compare(config: &TrainConfig) {
+    let mut trainer = Trainer::new(&builtin(), config).unwrap();
     for iterations in [0, 6] {
         (0..iterations).for_each(|_| drop(trainer.iterate().unwrap()));
         let network = trainer.network();
-        let states = random_states(world, 24, 8 + iterations);
-        let (said, gradients) = everything(world, network, &states, true);
-        let (dense, dense_gradients) = everything(world, network, &states, false);
+        let states = random_states(trainer.environments(), 24, 8 + iterations).unwrap();
+        let (said, gradients) = everything(network, &*states, true);
+        let (dense, dense_gradients) = everything(network, &*states, false);
         let what = format!("{:?} {} after {iterations}", config.world, config.method);
         assert!(relative(&said.logits, &dense.logits) < 1e-5, "{what}");
         assert!(relative(&said.values, &dense.values) < 1e-5, "{what}");
@@ -66,13 +68,11 @@ fn compare<W: Symmetric>(config: &TrainConfig, world: &W) {
 
 #[test]
 fn outputs_and_gradients_are_those_of_the_dense_encoder() {
-    for world in [WorldConfig::wildlife(), WorldConfig::traffic()] {
+    let registry = builtin();
+    for world in registry.names() {
         for method in [Method::Equivariant, Method::Plain, Method::CentralEquivariant, Method::CentralPlain] {
-            let config = TrainConfig::preset("paper", world.clone(), method).unwrap();
-            match config.world.build(&config.group().unwrap()).unwrap() {
-                AnyWorld::Wildlife(world) => compare(&config, &world),
-                AnyWorld::Traffic(world) => compare(&config, &world),
-            }
+            let usual = registry.usual(world).unwrap();
+            compare(&TrainConfig::preset(&registry, "paper", usual, method).unwrap());
         }
     }
 }

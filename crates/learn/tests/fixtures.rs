@@ -4,9 +4,9 @@
 //! `EQUIMARL_RENEW_FIXTURES=1` writes `hashes.json` anew, for changes that are meant to change bits. `first-update.json` is
 //! what such changes are held against, so only `EQUIMARL_RENEW_FIXTURES=all` writes it.
 
-use equimarl_learn::{AnyWorld, Method, Progress, TrainConfig, Trainer, WorldConfig};
+use equimarl_learn::{Method, Progress, TrainConfig, Trainer};
 use equimarl_nn::model::unpack;
-use equimarl_worlds::Symmetric;
+use equimarl_worlds::builtin;
 use serde_json::{Map, Value, json};
 use std::path::PathBuf;
 
@@ -48,11 +48,13 @@ fn renew(name: &str, content: &Map<String, Value>, values: &[&str]) -> bool {
 /// The paper's settings of both worlds and all methods, with changes; each under its name.
 fn settings(changes: &str) -> Vec<(String, TrainConfig)> {
     let mut all = vec![];
-    for world in [WorldConfig::wildlife(), WorldConfig::traffic()] {
+    let registry = builtin();
+    for world in ["wildlife", "traffic"] {
         for method in Method::ALL {
-            let name = format!("{}-{method}", world.name());
-            let paper = TrainConfig::preset("paper", world.clone(), method).unwrap();
-            let config = TrainConfig::overlay(&paper, &format!("seed = 5\n{changes}")).unwrap();
+            let name = format!("{world}-{method}");
+            let usual = registry.usual(world).unwrap();
+            let paper = TrainConfig::preset(&registry, "paper", usual, method).unwrap();
+            let config = TrainConfig::overlay(&registry, &paper, &format!("seed = 5\n{changes}")).unwrap();
             all.push((name, config));
         }
     }
@@ -61,10 +63,10 @@ fn settings(changes: &str) -> Vec<(String, TrainConfig)> {
 
 fn numbers(progress: &Progress) -> [(&'static str, f64); 4] {
     [
-        ("loss", progress.loss),
-        ("entropy", progress.entropy),
-        ("divergence", progress.divergence),
-        ("gradient", progress.gradient),
+        ("loss", progress.loss.total),
+        ("entropy", progress.loss.entropy),
+        ("divergence", progress.loss.approx_kl),
+        ("gradient", progress.gradient_norm),
     ]
 }
 
@@ -76,14 +78,7 @@ struct Learned {
 }
 
 fn learn(config: &TrainConfig, iterations: usize) -> Learned {
-    match config.world.build(&config.group().unwrap()).unwrap() {
-        AnyWorld::Wildlife(world) => learn_in(config, &world, iterations),
-        AnyWorld::Traffic(world) => learn_in(config, &world, iterations),
-    }
-}
-
-fn learn_in<W: Symmetric>(config: &TrainConfig, world: &W, iterations: usize) -> Learned {
-    let mut trainer = Trainer::new(config, world, |_| 0.0).unwrap();
+    let mut trainer = Trainer::new(&builtin(), config).unwrap();
     let progress = (0..iterations).map(|_| trainer.iterate().unwrap()).collect();
     let parameters = trainer.network().parameters();
     Learned { progress, parameters, checkpoint: trainer.checkpoint(&json!({})).unwrap() }

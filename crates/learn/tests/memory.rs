@@ -1,7 +1,8 @@
 //! Training for long takes no more memory than training for a while.
 #![cfg(target_os = "linux")]
 
-use equimarl_learn::{AnyWorld, Method, TrainConfig, Trainer, WorldConfig};
+use equimarl_learn::{Method, TrainConfig, Trainer};
+use equimarl_worlds::builtin;
 
 /// What this process has in memory now, in MB.
 fn resident() -> f64 {
@@ -12,11 +13,12 @@ fn resident() -> f64 {
 
 #[test]
 fn two_thousand_iterations_do_not_grow_memory() {
-    let base = TrainConfig::preset("paper", WorldConfig::wildlife(), Method::Equivariant).unwrap();
+    let registry = builtin();
+    let usual = registry.usual("wildlife").unwrap();
+    let base = TrainConfig::preset(&registry, "paper", usual, Method::Equivariant).unwrap();
     let small = "environments = 4\nrollout = 2\nepochs = 1\nminibatches = 2\nsteps = 1000000";
-    let config = TrainConfig::overlay(&base, small).unwrap();
-    let AnyWorld::Wildlife(world) = config.world.build(&config.group().unwrap()).unwrap() else { panic!() };
-    let mut trainer = Trainer::new(&config, &world, |_| 0.0).unwrap();
+    let config = TrainConfig::overlay(&registry, &base, small).unwrap();
+    let mut trainer = Trainer::new(&registry, &config).unwrap();
     let mut seen = vec![];
     for iteration in 1..=2000 {
         trainer.iterate().unwrap();

@@ -2,23 +2,22 @@
 
 use equimarl_learn::checkpoint::Snapshot;
 use equimarl_learn::run::{self, Ended};
-use equimarl_learn::{
-    AnyWorld, AugmentRatio, Method, Optimiser, TrainConfig, Trainer, WorldConfig, checkpoint,
-};
+use equimarl_learn::{AugmentRatio, Method, Optimiser, TrainConfig, Trainer, checkpoint};
 use equimarl_nn::Network;
-use equimarl_worlds::Symmetric;
+use equimarl_worlds::builtin;
 use serde_json::{Value, json};
 use std::cell::Cell;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-fn tiny(world: WorldConfig, method: Method, seed: u64, steps: u64) -> TrainConfig {
-    let base = TrainConfig::preset("paper", world, method).unwrap();
+fn tiny(world: &str, method: Method, seed: u64, steps: u64) -> TrainConfig {
+    let registry = builtin();
+    let base = TrainConfig::preset(&registry, "paper", registry.usual(world).unwrap(), method).unwrap();
     let changes = format!(
         "seed = {seed}\nsteps = {steps}\nwarm_up = 3\nevaluate_every = 400\nevaluate_episodes = 3\n\
          checkpoint_every = 240\nlog_every = 80"
     );
-    TrainConfig::overlay(&base, &changes).unwrap()
+    TrainConfig::overlay(&registry, &base, &changes).unwrap()
 }
 
 /// A folder of its own for each test, removed when the test is over.
@@ -46,7 +45,7 @@ fn go(folder: &Path) -> Ended {
 fn go_for(folder: &Path, iterations: u32) -> Ended {
     let done = Cell::new(0);
     let stop = || done.get() >= iterations;
-    run::train(folder, &json!({ "commit": "test" }), &stop, &mut |event| {
+    run::train(&builtin(), folder, &json!({ "commit": "test" }), &stop, &mut |event| {
         done.set(done.get() + u32::from(matches!(event, run::Event::Iteration { .. })));
     })
     .unwrap()
@@ -65,18 +64,18 @@ fn result(folder: &Path) -> (String, Vec<u8>, Value) {
 #[test]
 fn stopping_and_continuing_changes_nothing() {
     for (world, method) in [
-        (WorldConfig::wildlife(), Method::Equivariant),
-        (WorldConfig::wildlife(), Method::AugmentRandom),
-        (WorldConfig::traffic(), Method::AugmentFull),
-        (WorldConfig::traffic(), Method::CentralEquivariant),
+        ("wildlife", Method::Equivariant),
+        ("wildlife", Method::AugmentRandom),
+        ("traffic", Method::AugmentFull),
+        ("traffic", Method::CentralEquivariant),
     ] {
         let config = tiny(world, method, 7, 800);
         let whole = Folder::new(&format!("whole-{method}"));
-        run::create(&whole.0, &config).unwrap();
+        run::create(&builtin(), &whole.0, &config).unwrap();
         assert!(matches!(go(&whole.0), Ended::Finished(_)));
 
         let parts = Folder::new(&format!("parts-{method}"));
-        run::create(&parts.0, &config).unwrap();
+        run::create(&builtin(), &parts.0, &config).unwrap();
         let mut stops = 0;
         loop {
             match go_for(&parts.0, 3) {
@@ -93,9 +92,9 @@ fn stopping_and_continuing_changes_nothing() {
 /// Whoever waits for a run that another process is just finishing must leave it alone.
 #[test]
 fn a_run_that_is_finished_meanwhile_stays_as_it_is() {
-    let config = tiny(WorldConfig::wildlife(), Method::Plain, 7, 160);
+    let config = tiny("wildlife", Method::Plain, 7, 160);
     let done = Folder::new("meanwhile-done");
-    run::create(&done.0, &config).unwrap();
+    run::create(&builtin(), &done.0, &config).unwrap();
     go(&done.0);
     let before = result(&done.0);
     let moved = Folder::new("meanwhile-moved");
@@ -107,7 +106,7 @@ fn a_run_that_is_finished_meanwhile_stays_as_it_is() {
         metrics.lock().unwrap();
         std::thread::scope(|scope| {
             // It stops at once: if it went on, it would write again what it should not have cut off.
-            let other = scope.spawn(|| run::train(&done.0, &json!({}), &|| true, &mut |_| {}));
+            let other = scope.spawn(|| run::train(&builtin(), &done.0, &json!({}), &|| true, &mut |_| {}));
             std::thread::sleep(std::time::Duration::from_millis(60));
             fs::write(done.0.join("summary.json"), &summary).unwrap();
             if moves {
@@ -126,19 +125,17 @@ fn a_run_that_is_finished_meanwhile_stays_as_it_is() {
 #[test]
 fn a_run_in_progress_shows_the_team_so_far() {
     for method in [Method::Equivariant, Method::CentralPlain] {
-        let config = tiny(WorldConfig::wildlife(), method, 7, 800);
+        let config = tiny("wildlife", method, 7, 800);
         let folder = Folder::new(&format!("so-far-{method}"));
-        run::create(&folder.0, &config).unwrap();
-        assert!(Snapshot::latest(&folder.0).unwrap().is_none());
+        run::create(&builtin(), &folder.0, &config).unwrap();
+        assert!(Snapshot::latest(&builtin(), &folder.0).unwrap().is_none());
         let Ended::Stopped { steps } = go_for(&folder.0, 3) else { panic!("it should have stopped") };
-        let found = Snapshot::latest(&folder.0).unwrap().unwrap();
+        let found = Snapshot::latest(&builtin(), &folder.0).unwrap().unwrap();
         assert_eq!((found.steps, &found.config), (steps, &config));
-        let AnyWorld::Wildlife(world) = config.world.build(&config.group().unwrap()).unwrap() else {
-            panic!()
-        };
         let checkpoints = folder.0.join("checkpoint");
-        let fresh = || Trainer::new(&config, &world, |_| 0.0);
-        let (trainer, _) = checkpoint::restore_latest(&checkpoints, fresh, |e| panic!("{e}")).unwrap();
+        let fresh = || Trainer::new(&builtin(), &config);
+        let (trainer, _) =
+            checkpoint::restore_latest(&builtin(), &checkpoints, fresh, |e| panic!("{e}")).unwrap();
         assert_eq!(found.network.parameters(), trainer.network().parameters());
         assert_ne!(found.network.parameters(), fresh().unwrap().network().parameters());
 
@@ -146,19 +143,19 @@ fn a_run_in_progress_shows_the_team_so_far() {
         let (_, file) = checkpoint::list(&checkpoints).unwrap().swap_remove(0);
         let bytes = fs::read(&file).unwrap();
         fs::write(&file, &bytes[..bytes.len() - 1]).unwrap();
-        assert!(Snapshot::load(&file).is_err());
+        assert!(Snapshot::load(&builtin(), &file).is_err());
     }
 }
 
 #[test]
 fn stopping_in_the_middle_of_an_evaluation_changes_nothing() {
     let short = "warm_up = 0\n[world]\nstep_limit = 30";
-    let config = TrainConfig::overlay(&tiny(WorldConfig::traffic(), Method::Plain, 7, 480), short).unwrap();
+    let config = TrainConfig::overlay(&builtin(), &tiny("traffic", Method::Plain, 7, 480), short).unwrap();
     let whole = Folder::new("judged-whole");
-    run::create(&whole.0, &config).unwrap();
+    run::create(&builtin(), &whole.0, &config).unwrap();
     go(&whole.0);
     let parts = Folder::new("judged-parts");
-    run::create(&parts.0, &config).unwrap();
+    run::create(&builtin(), &parts.0, &config).unwrap();
     // Every step of an evaluation asks whether to stop, and an evaluation has 60 of them.
     let (mut stops, mut patience) = (0, 10);
     loop {
@@ -167,7 +164,7 @@ fn stopping_in_the_middle_of_an_evaluation_changes_nothing() {
             asked.set(asked.get() + 1);
             asked.get() >= patience
         };
-        match run::train(&parts.0, &json!({ "commit": "test" }), &stop, &mut |_| {}).unwrap() {
+        match run::train(&builtin(), &parts.0, &json!({ "commit": "test" }), &stop, &mut |_| {}).unwrap() {
             Ended::Finished(_) => break,
             Ended::Stopped { .. } => stops += 1,
         }
@@ -179,12 +176,12 @@ fn stopping_in_the_middle_of_an_evaluation_changes_nothing() {
 
 #[test]
 fn work_after_the_last_checkpoint_is_done_again_alike() {
-    let config = tiny(WorldConfig::wildlife(), Method::Plain, 3, 800);
+    let config = tiny("wildlife", Method::Plain, 3, 800);
     let whole = Folder::new("again-whole");
-    run::create(&whole.0, &config).unwrap();
+    run::create(&builtin(), &whole.0, &config).unwrap();
     go(&whole.0);
     let killed = Folder::new("again-killed");
-    run::create(&killed.0, &config).unwrap();
+    run::create(&builtin(), &killed.0, &config).unwrap();
     go_for(&killed.0, 7);
     // As if it had been killed later: lines of metrics that no checkpoint knows of, and a checkpoint cut short.
     let metrics = killed.0.join("metrics.jsonl");
@@ -194,7 +191,7 @@ fn work_after_the_last_checkpoint_is_done_again_alike() {
     let bytes = fs::read(&latest).unwrap();
     fs::write(&latest, &bytes[..bytes.len() / 2]).unwrap();
     let mut warnings = 0;
-    run::train(&killed.0, &json!({ "commit": "test" }), &|| false, &mut |event| {
+    run::train(&builtin(), &killed.0, &json!({ "commit": "test" }), &|| false, &mut |event| {
         warnings += u32::from(matches!(event, run::Event::Warning(_)));
     })
     .unwrap();
@@ -204,26 +201,20 @@ fn work_after_the_last_checkpoint_is_done_again_alike() {
 
 #[test]
 fn the_number_of_threads_changes_nothing() {
-    let weights = |threads: usize, world: WorldConfig, method: Method| {
+    let weights = |threads: usize, world: &str, method: Method| {
         let config = tiny(world, method, 5, 240);
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| {
-            let network = match config.world.build(&config.group().unwrap()).unwrap() {
-                AnyWorld::Wildlife(w) => steps(Trainer::new(&config, &w, |_| 0.0).unwrap()),
-                AnyWorld::Traffic(w) => steps(Trainer::new(&config, &w, |_| 0.0).unwrap()),
-            };
-            network.parameters()
+            let mut trainer = Trainer::new(&builtin(), &config).unwrap();
+            while !trainer.is_finished() {
+                trainer.iterate().unwrap();
+            }
+            trainer.network().parameters()
         })
     };
-    fn steps<W: equimarl_worlds::Symmetric>(mut trainer: Trainer<W>) -> equimarl_nn::Network {
-        while !trainer.is_finished() {
-            trainer.iterate().unwrap();
-        }
-        trainer.network().clone()
-    }
     for method in [Method::Equivariant, Method::Plain] {
-        for world in [WorldConfig::wildlife(), WorldConfig::traffic()] {
-            let (one, two) = (weights(1, world.clone(), method), weights(2, world, method));
+        for world in ["wildlife", "traffic"] {
+            let (one, two) = (weights(1, world, method), weights(2, world, method));
             assert!(one == two, "{method}");
         }
     }
@@ -232,22 +223,20 @@ fn the_number_of_threads_changes_nothing() {
 /// One bad weight anywhere stops training, with what to do about it; a zero that is skipped does not hide it.
 #[test]
 fn numbers_that_are_not_finite_stop_training() {
-    for world in [WorldConfig::wildlife(), WorldConfig::traffic()] {
+    for world in ["wildlife", "traffic"] {
         for method in [Method::Equivariant, Method::Plain, Method::CentralPlain] {
-            let config = tiny(world.clone(), method, 5, 240);
-            match config.world.build(&config.group().unwrap()).unwrap() {
-                AnyWorld::Wildlife(world) => stops(&config, &world),
-                AnyWorld::Traffic(world) => stops(&config, &world),
-            }
+            let config = tiny(world, method, 5, 240);
+            stops(&config);
         }
     }
-    fn stops<W: equimarl_worlds::Symmetric>(config: &TrainConfig, world: &W) {
-        let fresh = Trainer::new(config, world, |_| 0.0).unwrap();
+    fn stops(config: &TrainConfig) {
+        let fresh = Trainer::new(&builtin(), config).unwrap();
         for (name, range) in fresh.network().named() {
             for bad in [f32::NAN, f32::INFINITY] {
                 let mut network = fresh.network().clone();
                 network.values_mut()[range.start] = bad;
-                let mut trainer = Trainer::with_network(config, world, |_| 0.0, network).unwrap();
+                let envs = config.make(&builtin(), config.environments).unwrap();
+                let mut trainer = Trainer::with(config, envs, network).unwrap();
                 let error = trainer.iterate().unwrap_err().to_string();
                 let said = error.contains("after 0 steps; lower the learning rate");
                 let what =
@@ -260,8 +249,8 @@ fn numbers_that_are_not_finite_stop_training() {
 
 #[test]
 fn a_gradient_that_is_not_finite_changes_nothing() {
-    let config = tiny(WorldConfig::wildlife(), Method::Equivariant, 5, 240);
-    let mut network = Network::init(&config.network().unwrap(), &mut || 0.1).unwrap();
+    let config = tiny("wildlife", Method::Equivariant, 5, 240);
+    let mut network = Network::init(&config.network(&builtin()).unwrap(), &mut || 0.1).unwrap();
     let before = network.values().to_vec();
     let mut optimiser = Optimiser::new(&network, 1e-3, 1.0);
     for bad in [f32::NAN, f32::INFINITY] {
@@ -276,12 +265,9 @@ fn a_gradient_that_is_not_finite_changes_nothing() {
 #[test]
 fn an_equivariant_team_learns_to_catch_poachers() {
     for seed in 1..=3 {
-        let mut config = tiny(WorldConfig::wildlife(), Method::Equivariant, seed, 6000);
+        let mut config = tiny("wildlife", Method::Equivariant, seed, 6000);
         config.warm_up = 0;
-        let AnyWorld::Wildlife(world) = config.world.build(&config.group().unwrap()).unwrap() else {
-            panic!()
-        };
-        let mut trainer = Trainer::new(&config, &world, |_| 0.0).unwrap();
+        let mut trainer = Trainer::new(&builtin(), &config).unwrap();
         let mut best = f64::MIN;
         while !trainer.is_finished() && best < 1.5 {
             trainer.iterate().unwrap();
@@ -296,11 +282,10 @@ fn an_equivariant_team_learns_to_catch_poachers() {
 #[test]
 fn augmentation_changes_nothing_for_a_symmetric_network() {
     for ratio in [AugmentRatio::Copy, AugmentRatio::Rollout] {
-        for world in [WorldConfig::wildlife(), WorldConfig::traffic()] {
+        for world in ["wildlife", "traffic"] {
             let train = |method: Method| {
-                let config =
-                    TrainConfig { augment_ratio: ratio, ..tiny(world.clone(), Method::Equivariant, 5, 240) };
-                let network = config.network().unwrap();
+                let config = TrainConfig { augment_ratio: ratio, ..tiny(world, Method::Equivariant, 5, 240) };
+                let network = config.network(&builtin()).unwrap();
                 let mut x = 0.5f64;
                 let mut normal = || {
                     x = (x * 997.0 + 0.1234).fract();
@@ -308,28 +293,20 @@ fn augmentation_changes_nothing_for_a_symmetric_network() {
                 };
                 let network = Network::init(&network, &mut normal).unwrap();
                 let config = TrainConfig { method, ..config };
-                fn losses<W: Symmetric>(mut trainer: Trainer<W>) -> Vec<f64> {
-                    (0..3)
-                        .flat_map(|_| {
-                            let p = trainer.iterate().unwrap();
-                            [p.loss, p.entropy, p.divergence, p.gradient]
-                        })
-                        .collect()
-                }
-                match config.world.build(&config.group().unwrap()).unwrap() {
-                    AnyWorld::Wildlife(w) => {
-                        losses(Trainer::with_network(&config, &w, |_| 0.0, network).unwrap())
-                    }
-                    AnyWorld::Traffic(w) => {
-                        losses(Trainer::with_network(&config, &w, |_| 0.0, network).unwrap())
-                    }
-                }
+                let envs = config.make(&builtin(), config.environments).unwrap();
+                let mut trainer = Trainer::with(&config, envs, network).unwrap();
+                (0..3)
+                    .flat_map(|_| {
+                        let p = trainer.iterate().unwrap();
+                        [p.loss.total, p.loss.entropy, p.loss.approx_kl, p.gradient_norm]
+                    })
+                    .collect::<Vec<f64>>()
             };
             let plain = train(Method::Equivariant);
             for method in [Method::AugmentRandom, Method::AugmentFull] {
                 for (a, b) in plain.iter().zip(train(method)) {
                     // Rounding differs between copies, and twelve steps of Adam carry it on.
-                    assert!((a - b).abs() < 1e-4 + 1e-3 * a.abs(), "{} {method}: {a} {b}", world.name());
+                    assert!((a - b).abs() < 1e-4 + 1e-3 * a.abs(), "{} {method}: {a} {b}", world);
                 }
             }
         }
@@ -339,15 +316,16 @@ fn augmentation_changes_nothing_for_a_symmetric_network() {
 #[test]
 fn runs_that_cannot_be_continued_say_why() {
     let folder = Folder::new("refused");
-    assert!(checkpoint::read_config(&folder.0).is_err());
-    let config = tiny(WorldConfig::wildlife(), Method::Plain, 1, 160);
-    run::create(&folder.0, &config).unwrap();
-    let twice = run::create(&folder.0, &config).unwrap_err().to_string();
+    assert!(checkpoint::read_config(&builtin(), &folder.0).is_err());
+    let config = tiny("wildlife", Method::Plain, 1, 160);
+    run::create(&builtin(), &folder.0, &config).unwrap();
+    let twice = run::create(&builtin(), &folder.0, &config).unwrap_err().to_string();
     assert!(twice.contains("holds a run already"), "{twice}");
     // A checkpoint of other settings is not continued.
     go_for(&folder.0, 1);
     let other = TrainConfig { seed: 2, ..config };
     fs::write(folder.0.join("config.toml"), other.to_toml()).unwrap();
-    let error = run::train(&folder.0, &Value::Null, &|| false, &mut |_| {}).unwrap_err().to_string();
+    let error =
+        run::train(&builtin(), &folder.0, &Value::Null, &|| false, &mut |_| {}).unwrap_err().to_string();
     assert!(error.contains("other settings"), "{error}");
 }

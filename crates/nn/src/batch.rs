@@ -3,8 +3,27 @@
 //! Each distinct picture is there once. For an equivariant encoder, enc(g x) = L_g enc(x), so turned copies of a picture
 //! need no encoding either: a row names its picture and the element that turns it. The representative of an orbit is
 //! its smallest key, so a row's result does not depend on which other rows are in the batch.
+//!
+//! Agents may see feature vectors instead; then rows name those, and equal ones are encoded once. A batch of them is filled
+//! agent by agent:
+//!
+//! ```
+//! use equimarl_nn::Batch;
+//! let mut batch = Batch::with_senders(1); // one kind of things that are heard but do not act
+//! let lamp = batch.senders[0].vectors.id(&[0.5])?;
+//! for agent in 0..2 {
+//!     batch.see(&[1.0, 0.0, 0.0])?; // what it knows of itself
+//!     batch.hear(1 - agent, &[0.0, 1.0]); // another agent of this state, across an edge vector
+//!     batch.senders[0].hear(lamp, &[2.0, 0.0]);
+//!     batch.end_agent();
+//! }
+//! batch.end_state();
+//! assert_eq!((batch.agents(), batch.vectors.len()), (2, 1)); // both see the same
+//! # Ok::<(), equimarl_nn::Error>(())
+//! ```
 
 use crate::error::{Error, Result};
+use crate::vectors::{Senders, Vectors};
 use equimarl_group::{Element, Group};
 use equimarl_kernels::dictionary::Book;
 use equimarl_kernels::messages::Graph;
@@ -47,7 +66,9 @@ impl Pictures {
 pub struct Batch {
     /// The distinct pictures.
     pub pictures: Pictures,
-    /// The picture of each row; a row is an agent, or a whole state for a central network.
+    /// The distinct feature vectors, for networks that look at those.
+    pub vectors: Vectors,
+    /// The picture or feature vector of each row; a row is an agent, or a whole state for a central network.
     pub ids: Vec<u32>,
     /// The group element that turns the picture into what the row sees.
     pub elements: Vec<u32>,
@@ -57,6 +78,8 @@ pub struct Batch {
     pub graph: Graph,
     /// One edge vector per edge of the graph, in its order.
     pub edges: Vec<f32>,
+    /// The kinds of senders that do not act, in the order of [`crate::Setting::senders`].
+    pub senders: Vec<Senders>,
     /// The agents of state s are `starts[s]..starts[s + 1]`.
     pub starts: Vec<u32>,
     /// A number of its own for every filling of `pictures`.
@@ -73,6 +96,8 @@ impl Default for Batch {
     fn default() -> Self {
         Batch {
             pictures: Pictures::default(),
+            vectors: Vectors::default(),
+            senders: vec![],
             ids: vec![],
             elements: vec![],
             group: None,
@@ -91,6 +116,35 @@ impl Default for Pictures {
 }
 
 impl Batch {
+    /// No states, for worlds with so many kinds of senders that do not act.
+    pub fn with_senders(kinds: usize) -> Batch {
+        Batch { senders: vec![Senders::default(); kinds], ..Batch::default() }
+    }
+
+    /// The next agent sees this feature vector.
+    ///
+    /// # Errors
+    /// If it is empty or of another length than the others.
+    pub fn see(&mut self, features: &[f32]) -> Result<()> {
+        let id = self.vectors.id(features)?;
+        self.ids.push(id);
+        self.elements.push(0);
+        Ok(())
+    }
+
+    /// The next agent hears agent `from` of the current state, which may come later, across an edge vector.
+    pub fn hear(&mut self, from: u32, edge: &[f32]) {
+        let first = self.starts.last().copied().unwrap_or(0);
+        self.graph.hear(first.saturating_add(from));
+        self.edges.extend_from_slice(edge);
+    }
+
+    /// The next agent is complete: it sees and hears what was named since the last one.
+    pub fn end_agent(&mut self) {
+        self.graph.end_agent();
+        self.senders.iter_mut().for_each(|senders| senders.graph.end_agent());
+    }
+
     /// Forgets everything but its memory.
     pub fn clear(&mut self) {
         match &mut self.pictures {
@@ -117,6 +171,8 @@ impl Batch {
 
     fn clear_rows(&mut self) {
         self.group = None;
+        self.vectors.clear();
+        self.senders.iter_mut().for_each(Senders::clear);
         self.ids.clear();
         self.elements.clear();
         self.graph.clear();
@@ -308,6 +364,8 @@ impl<K: Clone + Ord + Hash> BatchBuilder<K> {
         let graph = Graph::new(offsets, edges.iter().map(|e| e.1).collect())?;
         Ok(Batch {
             pictures: Pictures::Pixels(pictures),
+            vectors: Vectors::default(),
+            senders: vec![],
             ids: self.ids,
             elements: self.elements,
             group: match self.sharing {

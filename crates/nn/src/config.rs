@@ -1,7 +1,7 @@
 //! What network: for which world, of which kind, under which group, how wide.
 
 use crate::error::{Error, Result};
-use equimarl_group::{Element, Group, Plane, Rep};
+use equimarl_group::{Group, Plane, Rep};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -62,15 +62,16 @@ impl FromStr for Kind {
     }
 }
 
-/// What a network needs to know about its world, as representations of its group.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// What a network needs to know about its world, as representations of its group. Agents see pictures, or feature vectors;
+/// what stands for the other is empty.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Setting {
     /// The world's name.
     pub world: String,
     /// The number of agents that it was made for. Distributed networks run with any number.
     pub agents: usize,
-    /// Channels, height and width of an agent's picture.
+    /// Channels, height and width of an agent's picture; zeros if it sees feature vectors.
     pub picture: [usize; 3],
     /// How the group permutes an agent's actions.
     pub actions: String,
@@ -78,73 +79,36 @@ pub struct Setting {
     pub central_picture: [usize; 3],
     /// The heads of a central network: together they give all agents' logits in order.
     pub central_heads: Vec<String>,
+    /// How the group acts on what an agent knows of itself: `3*trivial + 2*rotation`. Empty if it sees pictures.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub features: String,
+    /// How the group acts on edge vectors; empty for vectors of the plane.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub edge: String,
+    /// What agents hear besides each other, if they see feature vectors: landmarks, depots.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub senders: Vec<SenderKind>,
+}
+
+/// Things that are heard but do not act.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SenderKind {
+    /// Its name, in lower-case letters, digits and dashes: the names of its layers have it.
+    pub name: String,
+    /// How the group acts on the features of one; empty if it has nothing to tell but where it is.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub features: String,
 }
 
 impl Setting {
-    /// Wildlife monitoring: stay and four moves, which turn with the plane.
-    ///
-    /// # Errors
-    /// If the group does not act on the plane, the grid is too small for the convolutions, or there is no team.
-    pub fn wildlife(drones: usize, grid: usize, group: &Group) -> Result<Setting> {
-        const MOVES: [[i32; 2]; 5] = [[0, 0], [1, 0], [0, 1], [-1, 0], [0, -1]];
-        let plane = Plane::new(group)?;
-        let turn = |g: Element, action: usize| {
-            MOVES.iter().position(|&m| m == plane.vector(g, MOVES[action])).unwrap_or(action)
-        };
-        if !(5..=MAX_GRID).contains(&grid) || grid.is_multiple_of(2) {
-            return Err(Error::BadNetwork(format!(
-                "networks need an odd grid of 5 to {MAX_GRID} cells per side, not {grid}"
-            )));
-        }
-        check_team(drones)?;
-        let actions = permutation(group, 5, turn);
-        let size = 3 * grid;
-        Ok(Setting {
-            world: "wildlife".into(),
-            agents: drones,
-            picture: [1, size, size],
-            central_picture: [drones, size, size],
-            central_heads: vec![actions.clone(); drones],
-            actions,
-        })
-    }
-
-    /// Traffic lights: two phases, which a quarter turn exchanges; a turn also moves the junctions.
-    ///
-    /// # Errors
-    /// If the group does not act on the plane, or there are no junctions.
-    pub fn traffic(rows: usize, cols: usize, group: &Group) -> Result<Setting> {
-        let plane = Plane::new(group)?;
-        check_team(rows.saturating_mul(cols))?;
-        let swaps = |g: Element| plane.matrix(g)[0][0] == 0;
-        let turn = |g: Element, action: usize| if swaps(g) { 1 - action } else { action };
-        // Twice the offset from the centre is a whole number; the world turned by a quarter has cols x rows junctions.
-        let junction = |g: Element, agent: usize| {
-            let offset = |x: usize, n: usize| 2 * x as i32 - (n as i32 - 1);
-            let [y, x] = plane.vector(g, [offset(agent / cols, rows), offset(agent % cols, cols)]);
-            let (height, width) = if swaps(g) { (cols, rows) } else { (rows, cols) };
-            let back = |v: i32, n: usize| ((v + n as i32 - 1) / 2) as usize;
-            back(y, height) * width + back(x, width)
-        };
-        let team = if rows != cols && group.elements().any(swaps) {
-            // The city itself has no quarter turn, so a central network under it does not exist; local ones do.
-            vec![]
-        } else {
-            vec![permutation(group, 2 * rows * cols, |g, k| 2 * junction(g, k / 2) + turn(g, k % 2))]
-        };
-        Ok(Setting {
-            world: "traffic".into(),
-            agents: rows * cols,
-            picture: [3, 35, 35],
-            actions: permutation(group, 2, turn),
-            central_picture: [3, 5 * (8 * rows - 1), 5 * (8 * cols - 1)],
-            central_heads: team,
-        })
+    /// Whether agents see feature vectors and not pictures.
+    pub fn sees_features(&self) -> bool {
+        !self.features.is_empty()
     }
 }
 
 /// Far above any world of ours; below, no size that follows overflows.
-const MAX_GRID: usize = 1023;
 const MAX_TEAM: usize = 1 << 20;
 
 pub(crate) fn check_team(agents: usize) -> Result<()> {
@@ -154,34 +118,16 @@ pub(crate) fn check_team(agents: usize) -> Result<()> {
     Ok(())
 }
 
-/// A permutation of `n` things per generator, as text; `to(g, k)` is where g sends k. Without generators that move
-/// anything it is so many trivial ones.
-fn permutation(group: &Group, n: usize, to: impl Fn(Element, usize) -> usize) -> String {
-    let lists: Vec<Vec<usize>> = group
-        .generators()
-        .iter()
-        .map(|&g| {
-            let mut gather = vec![0; n];
-            (0..n).for_each(|k| gather[to(g, k)] = k);
-            gather
-        })
-        .collect();
-    if lists.iter().all(|list| list.is_sorted()) {
-        return format!("{n}*trivial");
-    }
-    let text = |list: &Vec<usize>| list.iter().map(usize::to_string).collect::<Vec<_>>().join(" ");
-    format!("perm[{}]", lists.iter().map(text).collect::<Vec<_>>().join("; "))
-}
-
 /// Widths in plain channels: a group of order |G| gets floor(n / sqrt|G|) group channels for n of these.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Widths {
-    /// Channels of the two convolutions.
+    /// Channels of the two convolutions; zeros where agents see feature vectors.
     pub convolutions: [usize; 2],
-    /// Features after each message round (distributed networks).
+    /// Features after each message round (distributed networks); messages that are made edge by edge are as wide as the
+    /// features after their round.
     pub rounds: Vec<usize>,
-    /// Features after each hidden layer (central networks).
+    /// Features after each hidden layer: of central networks, and of the encoders of feature vectors.
     pub hidden: Vec<usize>,
 }
 
@@ -194,6 +140,14 @@ impl Widths {
             Kind::CentralPlain => (vec![], vec![256]),
         };
         Widths { convolutions: [16, 32], rounds, hidden }
+    }
+
+    /// The paper's for pictures; for feature vectors two layers and two rounds of 64.
+    pub fn usual(kind: Kind, setting: &Setting) -> Widths {
+        if setting.sees_features() {
+            return Widths { convolutions: [0, 0], rounds: vec![64, 64], hidden: vec![64, 64] };
+        }
+        Widths::paper(kind)
     }
 }
 
@@ -215,18 +169,22 @@ pub struct NetworkConfig {
 pub(crate) const MAX_WIDTH: usize = 4096;
 
 impl NetworkConfig {
-    /// The paper's network for this world.
-    pub fn paper(setting: Setting, kind: Kind, group: &Group) -> NetworkConfig {
-        NetworkConfig { setting, kind, group: group.name().into(), widths: Widths::paper(kind) }
+    /// The usual network for this world: the paper's if agents see pictures.
+    pub fn usual(setting: Setting, kind: Kind, group: &Group) -> NetworkConfig {
+        let widths = Widths::usual(kind, &setting);
+        NetworkConfig { setting, kind, group: group.name().into(), widths }
     }
 
     /// The group.
     ///
     /// # Errors
-    /// If it is not one, does not turn pictures, or the network is plain and the group is not trivial.
+    /// If it is not one, does not turn pictures or the plane where there are some, or the network is plain and the group is
+    /// not trivial.
     pub fn group(&self) -> Result<Group> {
         let group: Group = self.group.parse()?;
-        Plane::new(&group)?;
+        if !self.setting.sees_features() || self.setting.edge.is_empty() {
+            Plane::new(&group)?;
+        }
         if self.kind.is_plain() && group.order() > 1 {
             return Err(Error::BadNetwork(format!(
                 "a {} network has no symmetry; its group is C1, not {group}",

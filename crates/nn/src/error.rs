@@ -12,6 +12,9 @@ pub enum Error {
     /// A model file that is damaged, foreign, or of another network.
     #[error("cannot load the model: {0}")]
     BadModel(String),
+    /// A network and a world that do not fit each other.
+    #[error("{0}")]
+    Mismatch(String),
     /// A batch that does not fit the network.
     #[error("{0}")]
     BadBatch(String),

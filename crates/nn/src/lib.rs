@@ -1,11 +1,14 @@
-//! Equivariant layers and the paper's eight networks, with explicit forward and backward passes.
+//! Equivariant layers, the paper's eight networks and networks for feature vectors, with explicit forward and backward
+//! passes.
 //!
-//! - Layers: [`Linear`], [`Encoder`] (two convolutions and a pool), [`MessageRound`]. Each takes representations of any
-//!   group and refuses what would break the symmetry.
+//! - Layers: [`Linear`], [`Encoder`] (two convolutions and a pool), [`MessageRound`]; for feature vectors [`Stack`] and
+//!   [`EdgeRound`]. Each takes representations of any group and refuses what would break the symmetry.
 //! - [`Network`]: encoder, message rounds or hidden layers, heads, over one vector of parameters; four [`Kind`]s for each
-//!   world. [`Cache`]: all that lies between pictures and outputs, kept and reused.
+//!   world. [`Cache`]: all that lies between observations and outputs, kept and reused.
 //! - [`Policy`]: the same layers with fixed weights. `encode`, `round` and `decide` are what one agent runs on its own device.
-//! - [`Batch`]: what a network looks at; each distinct picture once, and turned copies not at all.
+//! - [`Choice`]: from probabilities to an action.
+//! - [`Batch`]: what a network looks at; each distinct picture or feature vector once, and turned copies of pictures not at
+//!   all.
 //! - Files are in the module [`model`].
 //!
 //! An equivariant network has fewer free weights than entries, and its policy turns with what it sees:
@@ -15,7 +18,14 @@
 //! use equimarl_group::{Group, Plane};
 //!
 //! let group: Group = "C4".parse()?;
-//! let config = NetworkConfig::paper(Setting::wildlife(3, 7, &group)?, Kind::Equivariant, &group);
+//! let setting = Setting {
+//!     world: "pond".into(),
+//!     agents: 3,
+//!     picture: [1, 21, 21],
+//!     actions: "perm[0 4 1 2 3]".into(), // stay, down, right, up, left
+//!     ..Setting::default()
+//! };
+//! let config = NetworkConfig::usual(setting, Kind::Equivariant, &group);
 //! let mut x = 0.0f64;
 //! let mut normal = || { x += 1.0; (x * 12.9898).sin() * 1.4 }; // any source of random numbers
 //! let policy = Network::init(&config, &mut normal)?.policy()?;
@@ -43,8 +53,11 @@
 
 mod album;
 mod batch;
+mod choose;
 mod config;
 mod error;
+mod features;
+mod fit;
 mod layers;
 pub mod model;
 mod network;
@@ -53,15 +66,20 @@ mod plan;
 mod policy;
 #[cfg(test)]
 mod testing;
+mod vectors;
+mod weights;
 
 pub use album::{Album, Seen, TeamAlbum};
 pub use batch::{Batch, BatchBuilder, Pictures, Sharing};
-pub use config::{Kind, NetworkConfig, Setting, Widths};
+pub use choose::{Choice, likeliest, sample};
+pub use config::{Kind, NetworkConfig, SenderKind, Setting, Widths};
 pub use equimarl_kernels::encoder::Packed as EncoderPacked;
 pub use equimarl_kernels::linear::Packed;
 pub use error::{Error, Result};
+pub use fit::{Senses, WorldShape};
 pub use layers::*;
 pub use model::Metadata;
 pub use network::{DenseModel, DenseTensor, Network, encoder_asked_for};
 pub use pass::{Cache, Output, PassTimes};
 pub use policy::{Decision, Features, Judgement, Policy, Scratch};
+pub use vectors::{Senders, Vectors};

@@ -3,11 +3,13 @@
 use crate::batch::{Batch, Sharing};
 use crate::config::NetworkConfig;
 use crate::error::{Error, Result};
-use crate::layers::{Dictionary, Encoder, EncoderConfig, Initial, Linear, MessageRound, Space};
-use crate::pass::{Cache, Weights};
-use crate::plan::{KERNELS, Layer, Plan, Role, STRIDES, plane_rep};
+use crate::features::FeatureEncoders;
+use crate::layers::{Dictionary, EdgeRound, Encoder, EncoderConfig, Initial, Linear, MessageRound, Space};
+use crate::pass::Cache;
+use crate::plan::{KERNELS, Plan, Role, STRIDES};
 use crate::policy::Policy;
-use equimarl_group::Group;
+use crate::weights::Weights;
+use equimarl_group::{Group, Rep};
 use equimarl_kernels::dictionary;
 use equimarl_kernels::gather::Permutations;
 use std::collections::BTreeMap;
@@ -17,13 +19,83 @@ use std::sync::Arc;
 /// The standard deviation of the policy's initial weights: every action is about as likely at first.
 const POLICY_DEVIATION: f64 = 0.01;
 
+/// What turns an observation into features.
+#[derive(Clone, Debug)]
+pub(crate) enum Input {
+    /// Of pictures.
+    Pictures(Box<Encoder>),
+    /// Of feature vectors, agents' and others'.
+    Features(Box<FeatureEncoders>),
+}
+
+impl Input {
+    /// Features per observation.
+    pub fn width(&self) -> usize {
+        match self {
+            Input::Pictures(encoder) => encoder.features(),
+            Input::Features(encoders) => encoders.agents().outputs(),
+        }
+    }
+
+    /// How many distinct observations there are in a batch.
+    pub fn distinct(&self, batch: &Batch) -> usize {
+        match self {
+            Input::Pictures(encoder) => batch.pictures.count(encoder.picture_len()),
+            Input::Features(_) => batch.vectors.len(),
+        }
+    }
+
+    fn parameters(&self) -> usize {
+        match self {
+            Input::Pictures(encoder) => encoder.parameters(),
+            Input::Features(encoders) => encoders.parameters(),
+        }
+    }
+
+    fn spaces(&self) -> Box<dyn Iterator<Item = &Space> + '_> {
+        match self {
+            Input::Pictures(encoder) => Box::new(encoder.spaces().iter()),
+            Input::Features(encoders) => Box::new(encoders.spaces()),
+        }
+    }
+}
+
 /// A layer between the encoder and the heads.
 #[derive(Clone, Debug)]
 pub(crate) enum Trunk {
     /// Agents hear their neighbours.
     Round(MessageRound),
+    /// Agents hear their neighbours and other senders, edge by edge.
+    Edges(EdgeRound),
     /// A hidden layer of a central network.
     Hidden(Linear),
+}
+
+impl Trunk {
+    /// Features per row.
+    pub fn outputs(&self) -> usize {
+        match self {
+            Trunk::Round(round) => round.outputs(),
+            Trunk::Edges(round) => round.outputs(),
+            Trunk::Hidden(layer) => layer.outputs(),
+        }
+    }
+
+    fn parameters(&self) -> usize {
+        match self {
+            Trunk::Round(round) => round.parameters(),
+            Trunk::Edges(round) => round.parameters(),
+            Trunk::Hidden(layer) => layer.parameters(),
+        }
+    }
+
+    fn spaces(&self) -> Box<dyn Iterator<Item = &Space> + '_> {
+        match self {
+            Trunk::Round(round) => Box::new([round.space()].into_iter()),
+            Trunk::Edges(round) => Box::new(round.spaces()),
+            Trunk::Hidden(layer) => Box::new(layer.parts().iter()),
+        }
+    }
 }
 
 /// The layers of a plan, built: bases are solved and tables are filled. Free of weights.
@@ -36,7 +108,7 @@ pub(crate) struct Layers {
     pub actions: usize,
     /// How each element moves group channels: row g holds g^-1 h for all h.
     pub turns: Permutations,
-    pub encoder: Encoder,
+    pub input: Input,
     /// The way for pictures that are made of few parts.
     pub dictionary: Option<Dictionary>,
     pub trunk: Vec<Trunk>,
@@ -52,34 +124,38 @@ impl Layers {
     fn new(config: &NetworkConfig) -> Result<Layers> {
         let plan = config.plan()?;
         let group = config.group()?;
-        let edge = plane_rep(&group)?;
+        let edge = config.edge_rep(&group)?;
         let role = |role: Role| plan.layers.iter().filter(move |layer| layer.role == role);
-        let convolutions: Vec<_> = role(Role::Convolution).collect();
-        let encoder = Encoder::new(&EncoderConfig {
-            picture: config.picture(),
-            hidden: convolutions[0].output.clone(),
-            features: convolutions[1].output.clone(),
-            kernels: KERNELS,
-            strides: STRIDES,
-        })?;
-        let (mut trunk, mut names, mut features) = (vec![], vec![], convolutions[1].output.clone());
-        for layer in plan.layers.iter().filter(|l| matches!(l.role, Role::Round | Role::Hidden)) {
+        let (input, mut features, senders) = match config.setting.sees_features() {
+            true => {
+                let (encoders, features, senders) = FeatureEncoders::new(config, &plan)?;
+                (Input::Features(Box::new(encoders)), features, senders)
+            }
+            false => {
+                let (encoder, features) = picture_encoder(config, &plan)?;
+                (Input::Pictures(Box::new(encoder)), features, vec![])
+            }
+        };
+        let (mut trunk, mut names) = (vec![], vec![]);
+        for layer in &plan.layers {
             trunk.push(match layer.role {
                 Role::Round => Trunk::Round(MessageRound::new(&features, &edge, &layer.output)?),
-                _ => Trunk::Hidden(Linear::new(&layer.input, std::slice::from_ref(&layer.output), true)?),
+                // The update ends a round; the messages before it follow from it.
+                Role::Update => Trunk::Edges(EdgeRound::new(&features, &edge, &senders, &layer.output)?),
+                Role::Hidden => {
+                    Trunk::Hidden(Linear::new(&layer.input, std::slice::from_ref(&layer.output), true)?)
+                }
+                _ => continue,
             });
-            names.push(layer.name.clone());
+            names.push(layer.name.trim_end_matches(".update").to_string());
             features = layer.output.clone();
         }
         let heads: Vec<_> = role(Role::Policy).chain(role(Role::Value)).map(|l| l.output.clone()).collect();
         let head = Linear::new(&features, &heads, false)?;
         let agents = if config.kind.is_central() { config.setting.agents } else { 1 };
         let mut ranges: Vec<Range<usize>> = vec![];
-        let sizes = trunk.iter().map(|layer| match layer {
-            Trunk::Round(round) => round.parameters(),
-            Trunk::Hidden(layer) => layer.parameters(),
-        });
-        for size in [encoder.parameters()].into_iter().chain(sizes).chain([head.parameters()]) {
+        let sizes = trunk.iter().map(Trunk::parameters);
+        for size in [input.parameters()].into_iter().chain(sizes).chain([head.parameters()]) {
             let start = ranges.last().map_or(0, |r| r.end);
             ranges.push(start..start + size);
         }
@@ -87,9 +163,12 @@ impl Layers {
             config: config.clone(),
             turns: turns(&group)?,
             actions: (head.outputs() - 1) / agents,
-            dictionary: Dictionary::new(&encoder, &group).filter(|_| !dense_only()),
+            dictionary: match &input {
+                Input::Pictures(encoder) => Dictionary::new(encoder, &group).filter(|_| !dense_only()),
+                Input::Features(_) => None,
+            },
             group,
-            encoder,
+            input,
             trunk,
             head,
             names,
@@ -98,20 +177,26 @@ impl Layers {
         })
     }
 
-    /// The names of the heads.
-    pub fn heads(&self) -> impl Iterator<Item = &str> {
-        let head = |layer: &&Layer| matches!(layer.role, Role::Policy | Role::Value);
-        self.plan.layers.iter().filter(head).map(|layer| layer.name.as_str())
-    }
-
     /// The spaces of all layers, in the order of the plan.
     fn spaces(&self) -> impl Iterator<Item = &Space> {
-        let trunk = self.trunk.iter().map(|layer| match layer {
-            Trunk::Round(round) => round.space(),
-            Trunk::Hidden(layer) => &layer.parts()[0],
-        });
-        self.encoder.spaces().iter().chain(trunk).chain(self.head.parts())
+        self.input.spaces().chain(self.trunk.iter().flat_map(Trunk::spaces)).chain(self.head.parts())
     }
+}
+
+/// The encoder of a plan that looks at pictures, and what it gives.
+fn picture_encoder(config: &NetworkConfig, plan: &Plan) -> Result<(Encoder, Rep)> {
+    let mut convolutions = plan.layers.iter().filter(|layer| layer.role == Role::Convolution);
+    let (Some(first), Some(second)) = (convolutions.next(), convolutions.next()) else {
+        return Err(Error::BadNetwork("an encoder of pictures has two convolutions".into()));
+    };
+    let encoder = Encoder::new(&EncoderConfig {
+        picture: config.picture(),
+        hidden: first.output.clone(),
+        features: second.output.clone(),
+        kernels: KERNELS,
+        strides: STRIDES,
+    })?;
+    Ok((encoder, second.output.clone()))
 }
 
 /// A policy and value network of any [`crate::Kind`].
@@ -119,7 +204,14 @@ impl Layers {
 /// ```
 /// use equimarl_nn::{Kind, Network, NetworkConfig, Setting};
 /// let group = "C4".parse()?;
-/// let config = NetworkConfig::paper(Setting::wildlife(3, 7, &group)?, Kind::Equivariant, &group);
+/// let setting = Setting {
+///     world: "pond".into(),
+///     agents: 3,
+///     picture: [1, 21, 21],
+///     actions: "perm[0 4 1 2 3]".into(), // stay, down, right, up, left
+///     ..Setting::default()
+/// };
+/// let config = NetworkConfig::usual(setting, Kind::Equivariant, &group);
 /// let network = Network::init(&config, &mut || 0.1)?;
 /// assert_eq!(network.values().len(), 25_891);
 /// # Ok::<(), equimarl_nn::Error>(())
@@ -170,8 +262,11 @@ impl Network {
         self.config().kind.is_central()
     }
 
-    /// The best way to share pictures in batches for this network.
+    /// The best way to share pictures in batches for this network. Feature vectors are shared where they are equal.
     pub fn sharing(&self) -> Sharing {
+        if self.config().setting.sees_features() {
+            return Sharing::Distinct;
+        }
         if self.group().order() > 1 { Sharing::Orbits(self.group().clone()) } else { Sharing::Distinct }
     }
 
@@ -300,37 +395,16 @@ pub struct DenseTensor {
 }
 
 /// All realised weights by name: `conv1.weight`, `conv1.bias`, ..., `policy.weight`, `value.bias`. Channel c of group
-/// element h is at c |G| + h; a round's input is own features, edge vector, messages. What runs on devices and in other
-/// frameworks.
+/// element h is at c |G| + h; a round's input is own features, edge vector, messages. Networks for feature vectors have
+/// `features1.weight`, ..., `round1.message.weight` (own features, edge vector, the sender's features) and
+/// `round1.update.weight` (own features, the mean message of each kind of sender), with the name of a kind of senders that do
+/// not act in `<kind>.features1.weight` and `round1.<kind>.message.weight`. What runs on devices and in other frameworks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DenseModel {
     /// What made the network.
     pub config: NetworkConfig,
     /// The tensors.
     pub tensors: BTreeMap<String, DenseTensor>,
-}
-
-impl DenseModel {
-    /// These weights, for running. They need not obey the symmetry.
-    ///
-    /// # Errors
-    /// If a tensor is missing or does not fit the config.
-    pub fn policy(&self) -> Result<Policy> {
-        let layers = Arc::new(Layers::new(&self.config)?);
-        for (name, shape) in layers.plan.realised() {
-            let found =
-                self.tensors.get(&name).ok_or_else(|| Error::BadModel(format!("`{name}` is missing")))?;
-            if found.shape != shape || found.values.len() != shape.iter().product::<usize>() {
-                return Err(Error::BadModel(format!(
-                    "`{name}` has shape {:?} instead of {shape:?}",
-                    found.shape
-                )));
-            }
-        }
-        let mut weights = Weights::default();
-        weights.pack(&layers, |name| &self.tensors[name].values)?;
-        Ok(Policy::new(layers, weights))
-    }
 }
 
 /// Whether the variable `EQUIMARL_ENCODER` is `dense`: then no network has a dictionary. For comparisons; a run that is

@@ -1,123 +1,20 @@
 //! One forward and one backward pass through all layers, on buffers that are kept.
 //!
 //! ```text
-//! pictures -> encoder -> rows (each agent its picture's features, turned) -> rounds or hidden layers -> heads
+//! pictures or feature vectors -> encoder -> rows (each agent its observation's features, turned)
+//!     -> rounds or hidden layers -> heads
 //! ```
 //!
 //! Weights go from coefficients straight into the order that the kernels read; after the first pass nothing allocates.
 
 use crate::batch::{Batch, Pictures};
 use crate::error::{Error, Result};
-use crate::layers::{DictionaryWeights, DictionaryWork, EncoderWork, LinearWork, RoundWork};
-use crate::network::{Layers, Trunk};
-use equimarl_kernels::encoder;
+use crate::features::FeatureWork;
+use crate::layers::{DictionaryWork, EdgeRoundWork, EncoderWork, LinearWork, RoundWork};
+use crate::network::{Input, Layers, Trunk};
+use crate::weights::Weights;
 use equimarl_kernels::gather::{gather_rows, gather_rows_permuted, scatter_rows, scatter_rows_permuted};
-use equimarl_kernels::linear::Packed;
 use std::time::{Duration, Instant};
-
-/// The weights of all layers in the orders that the kernels read. What is not asked for is not realised.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Weights {
-    pixels: encoder::Packed,
-    pixels_ready: bool,
-    parts: DictionaryWeights,
-    parts_ready: bool,
-    trunk: Vec<Packed>,
-    head: Packed,
-    ready: bool,
-}
-
-impl Weights {
-    /// Coefficients have changed.
-    pub fn outdate(&mut self) {
-        (self.pixels_ready, self.parts_ready, self.ready) = (false, false, false);
-    }
-
-    pub fn has_dictionary(&self) -> bool {
-        self.parts_ready
-    }
-
-    /// Realises what a pass over this batch reads, unless it is there already.
-    pub fn realise(&mut self, layers: &Layers, values: &[f32], batch: &Batch) -> Result<()> {
-        let part = |i: usize| &values[layers.ranges[i].clone()];
-        match &batch.pictures {
-            Pictures::Pixels(_) if !self.pixels_ready => {
-                layers.encoder.realise(part(0), &mut self.pixels)?;
-                self.pixels_ready = true;
-            }
-            Pictures::Book(_) if !self.parts_ready => self.realise_parts(layers, values)?,
-            _ => {}
-        }
-        if !self.ready {
-            self.trunk.resize_with(layers.trunk.len(), Packed::default);
-            for (i, (layer, packed)) in layers.trunk.iter().zip(&mut self.trunk).enumerate() {
-                match layer {
-                    Trunk::Round(round) => round.realise(part(i + 1), packed)?,
-                    Trunk::Hidden(layer) => layer.realise(part(i + 1), packed)?,
-                }
-            }
-            layers.head.realise(part(layers.trunk.len() + 1), &mut self.head)?;
-            self.ready = true;
-        }
-        Ok(())
-    }
-
-    fn realise_parts(&mut self, layers: &Layers, values: &[f32]) -> Result<()> {
-        if let Some(dictionary) = &layers.dictionary {
-            let both = layers.encoder.split(&values[layers.ranges[0].clone()])?;
-            dictionary.realise(both, &mut self.parts)?;
-            self.parts_ready = true;
-        }
-        Ok(())
-    }
-
-    /// Realises everything.
-    pub fn realise_all(&mut self, layers: &Layers, values: &[f32]) -> Result<()> {
-        self.outdate();
-        self.realise_parts(layers, values)?;
-        self.realise(layers, values, &Batch::default())
-    }
-
-    /// Takes realised weights by name.
-    pub fn pack<'a>(&mut self, layers: &Layers, tensor: impl Fn(&str) -> &'a [f32]) -> Result<()> {
-        let weights = encoder::Weights {
-            w1: tensor("conv1.weight"),
-            b1: tensor("conv1.bias"),
-            w2: tensor("conv2.weight"),
-            b2: tensor("conv2.bias"),
-        };
-        layers.encoder.pack(weights, &mut self.pixels)?;
-        let both = |name: &str| (tensor(&format!("{name}.weight")), tensor(&format!("{name}.bias")));
-        self.trunk.resize_with(layers.trunk.len(), Packed::default);
-        for ((layer, name), packed) in layers.trunk.iter().zip(&layers.names).zip(&mut self.trunk) {
-            let (w, b) = both(name);
-            match layer {
-                Trunk::Round(round) => round.pack(w, b, packed)?,
-                Trunk::Hidden(layer) => layer.pack(w, b, packed)?,
-            }
-        }
-        let (mut w, mut b) = (vec![], vec![]);
-        for name in layers.heads() {
-            w.extend_from_slice(both(name).0);
-            b.extend_from_slice(both(name).1);
-        }
-        layers.head.pack(&w, &b, &mut self.head)?;
-        (self.pixels_ready, self.ready) = (true, true);
-        Ok(())
-    }
-
-    pub fn pixels(&self) -> &encoder::Packed {
-        &self.pixels
-    }
-
-    pub fn trunk(&self, layer: usize) -> &Packed {
-        &self.trunk[layer]
-    }
-
-    pub fn head(&self) -> &Packed {
-        &self.head
-    }
-}
 
 /// Logits and values of a batch, or their gradients.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -131,21 +28,23 @@ pub struct Output {
 /// How long the parts of all passes took.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PassTimes {
-    /// From pictures to features, and back.
+    /// From observations to features, and back.
     pub encoder: Duration,
     /// Everything after the encoder, and back; weights from coefficients.
     pub trunk: Duration,
 }
 
-/// Everything between pictures and outputs of one batch, and working memory. Make it once and reuse it.
+/// Everything between observations and outputs of one batch, and working memory. Make it once and reuse it.
 #[derive(Clone, Debug, Default)]
 pub struct Cache {
     encoded: Vec<f32>,
     encoder: EncoderWork,
     dictionary: DictionaryWork,
+    senses: FeatureWork,
     /// Features of all rows: after the encoder, then after each layer of the trunk.
     features: Vec<Vec<f32>>,
     rounds: Vec<RoundWork>,
+    edges: Vec<EdgeRoundWork>,
     /// Rows of all heads side by side.
     head: Vec<f32>,
     output: Output,
@@ -196,18 +95,21 @@ impl Cache {
         visit: &mut dyn FnMut(&str, usize, &[f32]),
     ) -> Result<()> {
         let start = Instant::now();
-        let encoder = &layers.encoder;
-        let width = encoder.features();
-        let encoded = match (&batch.pictures, &layers.dictionary) {
-            (Pictures::Pixels(pixels), _) => {
+        let width = layers.input.width();
+        let encoded = match (&layers.input, &batch.pictures, &layers.dictionary) {
+            (Input::Features(encoders), ..) => {
+                encoders.forward(weights.features(), batch, &mut self.senses)?;
+                self.senses.agents()
+            }
+            (Input::Pictures(encoder), Pictures::Pixels(pixels), _) => {
                 self.encoded.resize(pixels.len() / encoder.picture_len() * width, 0.0);
                 encoder.forward(weights.pixels(), pixels, &mut self.encoder, &mut self.encoded)?;
                 &self.encoded[..]
             }
-            (Pictures::Book(book), Some(dictionary)) => {
-                dictionary.forward(&weights.parts, book, &mut self.dictionary)?
+            (_, Pictures::Book(book), Some(dictionary)) => {
+                dictionary.forward(weights.parts(), book, &mut self.dictionary)?
             }
-            (Pictures::Book(_), None) => return Err(Error::BadBatch(NO_DICTIONARY.into())),
+            (_, Pictures::Book(_), None) => return Err(Error::BadBatch(NO_DICTIONARY.into())),
         };
         check_rows(layers, batch, encoded.len() / width)?;
         self.times.encoder += start.elapsed();
@@ -215,6 +117,7 @@ impl Cache {
         let rows = batch.ids.len();
         self.features.resize_with(layers.trunk.len() + 1, Vec::new);
         self.rounds.resize_with(layers.trunk.len(), RoundWork::default);
+        self.edges.resize_with(layers.trunk.len(), EdgeRoundWork::default);
         let first = &mut self.features[0];
         first.resize(rows * width, 0.0);
         if batch.is_turned() {
@@ -225,20 +128,19 @@ impl Cache {
         visit("encoder", width, first);
         for (i, layer) in layers.trunk.iter().enumerate() {
             let (before, after) = self.features.split_at_mut(i + 1);
-            let (x, out, packed) = (&before[i], &mut after[0], weights.trunk(i));
-            let width = match layer {
+            let (x, out, graph) = (&before[i], &mut after[0], (&batch.graph, &batch.edges[..]));
+            out.resize(rows * layer.outputs(), 0.0);
+            match layer {
                 Trunk::Round(round) => {
-                    out.resize(rows * round.outputs(), 0.0);
-                    round.forward(packed, (&batch.graph, &batch.edges), x, &mut self.rounds[i], out)?;
-                    round.outputs()
+                    round.forward(weights.trunk(i), graph, x, &mut self.rounds[i], out)?;
                 }
-                Trunk::Hidden(layer) => {
-                    out.resize(rows * layer.outputs(), 0.0);
-                    layer.forward(packed, x, out)?;
-                    layer.outputs()
+                Trunk::Edges(round) => {
+                    let others = self.senses.heard(batch);
+                    round.forward(weights.edges(i), graph, others, x, &mut self.edges[i], out)?;
                 }
-            };
-            visit(&layers.names[i], width, out);
+                Trunk::Hidden(layer) => layer.forward(weights.trunk(i), x, out)?,
+            }
+            visit(&layers.names[i], layer.outputs(), out);
         }
         let width = layers.head.outputs();
         self.head.resize(rows * width, 0.0);
@@ -270,8 +172,8 @@ impl Cache {
     ) -> Result<()> {
         let start = Instant::now();
         let Back { encoded, features, head, output, work } = &mut self.back;
-        let pictures = batch.pictures.count(layers.encoder.picture_len());
-        check_rows(layers, batch, pictures)?;
+        let observations = layers.input.distinct(batch);
+        check_rows(layers, batch, observations)?;
         let (rows, width) = (batch.ids.len(), layers.head.outputs());
         if self.features.len() != layers.trunk.len() + 1
             || self.head.len() != rows * width
@@ -298,6 +200,9 @@ impl Cache {
         for (back, forward) in features.iter_mut().zip(&self.features) {
             back.resize(forward.len(), 0.0);
         }
+        if let Input::Features(encoders) = &layers.input {
+            encoders.begin_backward(&mut self.senses);
+        }
         let last = layers.trunk.len();
         let part = |i: usize| layers.ranges[i].clone();
         let both = (&self.features[last][..], &self.head[..]);
@@ -306,18 +211,26 @@ impl Cache {
         for (i, layer) in layers.trunk.iter().enumerate().rev() {
             let (before, after) = features.split_at_mut(i + 1);
             let (dx, dout) = (&mut before[i][..], &mut after[0][..]);
-            let (x, out, packed) = (&self.features[i], &self.features[i + 1], weights.trunk(i));
+            let (x, out) = (&self.features[i], &self.features[i + 1]);
             let gradients = &mut gradients[part(i + 1)];
             match layer {
                 Trunk::Round(round) => {
                     let saved = &mut self.rounds[i];
-                    round.backward(packed, &batch.graph, (out, dout), saved, dx, gradients)?;
+                    round.backward(weights.trunk(i), &batch.graph, (out, dout), saved, dx, gradients)?;
                 }
-                Trunk::Hidden(layer) => layer.backward(packed, (x, out), dout, work, dx, gradients)?,
+                Trunk::Edges(round) => {
+                    let (others, dothers) = self.senses.heard_and_gradients(batch);
+                    let (graph, saved) = ((&batch.graph, &batch.edges[..]), &mut self.edges[i]);
+                    let (both, into) = ((&out[..], dout), (dx, dothers));
+                    round.backward(weights.edges(i), graph, others, x, both, saved, into, gradients)?;
+                }
+                Trunk::Hidden(layer) => {
+                    layer.backward(weights.trunk(i), (x, out), dout, work, dx, gradients)?;
+                }
             }
         }
-        let width = layers.encoder.features();
-        encoded.resize(pictures * width, 0.0);
+        let width = layers.input.width();
+        encoded.resize(observations * width, 0.0);
         if batch.is_turned() {
             let (ids, elements) = (&batch.ids, &batch.elements);
             scatter_rows_permuted(&features[0], width, &layers.turns, ids, elements, encoded)?;
@@ -327,15 +240,18 @@ impl Cache {
         self.times.trunk += start.elapsed();
         let start = Instant::now();
         let gradients = &mut gradients[part(0)];
-        match (&batch.pictures, &layers.dictionary) {
-            (Pictures::Pixels(pixels), _) => {
-                layers.encoder.backward(weights.pixels(), pixels, encoded, &mut self.encoder, gradients)?;
+        match (&layers.input, &batch.pictures, &layers.dictionary) {
+            (Input::Features(encoders), ..) => {
+                encoders.backward(weights.features(), batch, encoded, &mut self.senses, gradients)?;
             }
-            (Pictures::Book(book), Some(dictionary)) => {
-                let both = layers.encoder.split_mut(gradients)?;
-                dictionary.backward(&weights.parts, book, encoded, &mut self.dictionary, both)?;
+            (Input::Pictures(encoder), Pictures::Pixels(pixels), _) => {
+                encoder.backward(weights.pixels(), pixels, encoded, &mut self.encoder, gradients)?;
             }
-            (Pictures::Book(_), None) => return Err(Error::BadBatch(NO_DICTIONARY.into())),
+            (Input::Pictures(encoder), Pictures::Book(book), Some(dictionary)) => {
+                let both = encoder.split_mut(gradients)?;
+                dictionary.backward(weights.parts(), book, encoded, &mut self.dictionary, both)?;
+            }
+            (_, Pictures::Book(_), None) => return Err(Error::BadBatch(NO_DICTIONARY.into())),
         }
         self.times.encoder += start.elapsed();
         Ok(())
@@ -344,8 +260,8 @@ impl Cache {
 
 const NO_DICTIONARY: &str = "the batch holds parts of pictures, and this network looks at pixels";
 
-/// That every row of the batch has a picture and a turn that this network knows, and every agent a state.
-fn check_rows(layers: &Layers, batch: &Batch, pictures: usize) -> Result<()> {
+/// That every row of the batch has an observation and a turn that this network knows, and every agent a state.
+fn check_rows(layers: &Layers, batch: &Batch, observations: usize) -> Result<()> {
     let config = &layers.config;
     let rows = if config.kind.is_central() { batch.states() } else { batch.agents() };
     let agents = if config.kind.is_central() { rows * config.setting.agents } else { rows };
@@ -357,7 +273,7 @@ fn check_rows(layers: &Layers, batch: &Batch, pictures: usize) -> Result<()> {
     if whole
         && (batch.ids.len(), batch.agents()) == (rows, agents)
         && batch.elements.len() == rows
-        && known(&batch.ids, pictures)
+        && known(&batch.ids, observations)
         && known(&batch.elements, layers.turns.elements())
         && batch.group.as_ref().is_none_or(|g| *g == layers.group)
     {

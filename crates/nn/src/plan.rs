@@ -9,6 +9,8 @@ use crate::error::{Error, Result};
 use equimarl_group::{Group, Plane, Rep, strided_size};
 use std::collections::BTreeMap;
 
+mod features;
+
 /// Filter sizes and strides of the paper's encoders.
 pub(crate) const KERNELS: [usize; 2] = [7, 5];
 pub(crate) const STRIDES: [usize; 2] = [2, 1];
@@ -39,8 +41,14 @@ pub(crate) struct Plan {
 pub(crate) enum Role {
     /// One of the two convolutions of the encoder.
     Convolution,
-    /// A message round.
+    /// A layer of an encoder of feature vectors.
+    Features,
+    /// A message round of the paper's.
     Round,
+    /// The messages of one kind of sender, in a round over feature vectors.
+    Message,
+    /// What ends such a round.
+    Update,
     /// A hidden layer of a central network.
     Hidden,
     /// Logits: of an agent, or of one or all agents of a central network.
@@ -126,35 +134,16 @@ impl NetworkConfig {
     pub(crate) fn plan(&self) -> Result<Plan> {
         self.check_sizes()?;
         let group = self.group()?;
-        let setting = &self.setting;
-        let [channels, height, width] = self.picture();
-        for side in [height, width] {
-            let between = strided_size(side, KERNELS[0], STRIDES[0])?;
-            strided_size(between, KERNELS[1], STRIDES[1])?;
-        }
-        let [first, second] = self.widths.convolutions;
-        let picture = Rep::trivial(&group).copies(channels)?;
-        let hidden = self.channels(&group, first)?;
-        let mut features = self.channels(&group, second)?;
-        let mut layers = vec![
-            Layer::filter("conv1", &picture, &hidden, KERNELS[0]),
-            Layer::filter("conv2", &hidden, &features, KERNELS[1]),
-        ];
-        let edge = plane_rep(&group)?;
-        for (i, &width) in self.widths.rounds.iter().enumerate() {
-            let output = self.channels(&group, width)?;
-            let input = features.clone().plus(&edge)?.plus(&features)?;
-            layers.push(Layer::new(Role::Round, format!("round{}", i + 1), &input, &output));
-            features = output;
-        }
-        for (i, &width) in self.widths.hidden.iter().enumerate() {
-            let output = self.channels(&group, width)?;
-            layers.push(Layer::new(Role::Hidden, format!("hidden{}", i + 1), &features, &output));
-            features = output;
-        }
+        let (mut layers, features) = match self.setting.sees_features() {
+            true => self.feature_layers(&group)?,
+            false => self.picture_layers(&group)?,
+        };
         for (i, output) in self.heads(&group)?.iter().enumerate() {
-            let name =
-                if setting.heads(self.kind).len() > 1 { format!("policy{}", i + 1) } else { "policy".into() };
+            let name = if self.setting.heads(self.kind).len() > 1 {
+                format!("policy{}", i + 1)
+            } else {
+                "policy".into()
+            };
             layers.push(Layer::new(Role::Policy, name, &features, output));
         }
         layers.push(Layer::new(Role::Value, "value", &features, &Rep::trivial(&group)));
@@ -166,9 +155,54 @@ impl NetworkConfig {
         Ok(Plan { layers })
     }
 
+    /// The encoder, and the paper's message rounds or the hidden layers of a central network; the features after them.
+    fn picture_layers(&self, group: &Group) -> Result<(Vec<Layer>, Rep)> {
+        let [channels, height, width] = self.picture();
+        for side in [height, width] {
+            // The second filter must fit on what the first one leaves.
+            let least = KERNELS[0] + STRIDES[0] * (KERNELS[1] - 1);
+            if side < least {
+                return bad(format!(
+                    "images of {height} x {width} pixels are too small for its filters: they need at least {least} x {least}"
+                ));
+            }
+            let between = strided_size(side, KERNELS[0], STRIDES[0])?;
+            strided_size(between, KERNELS[1], STRIDES[1])?;
+        }
+        let [first, second] = self.widths.convolutions;
+        let picture = Rep::trivial(group).copies(channels)?;
+        let hidden = self.channels(group, first)?;
+        let mut features = self.channels(group, second)?;
+        let mut layers = vec![
+            Layer::filter("conv1", &picture, &hidden, KERNELS[0]),
+            Layer::filter("conv2", &hidden, &features, KERNELS[1]),
+        ];
+        let edge = self.edge_rep(group)?;
+        for (i, &width) in self.widths.rounds.iter().enumerate() {
+            let output = self.channels(group, width)?;
+            let input = features.clone().plus(&edge)?.plus(&features)?;
+            layers.push(Layer::new(Role::Round, format!("round{}", i + 1), &input, &output));
+            features = output;
+        }
+        for (i, &width) in self.widths.hidden.iter().enumerate() {
+            let output = self.channels(group, width)?;
+            layers.push(Layer::new(Role::Hidden, format!("hidden{}", i + 1), &features, &output));
+            features = output;
+        }
+        Ok((layers, features))
+    }
+
     /// Channels, height and width of what the network looks at.
     pub fn picture(&self) -> [usize; 3] {
         if self.kind.is_central() { self.setting.central_picture } else { self.setting.picture }
+    }
+
+    /// The number of actions of one agent.
+    ///
+    /// # Errors
+    /// If the config does not say how the group permutes them.
+    pub fn actions(&self) -> Result<usize> {
+        Ok(action_rep(&self.group()?, &self.setting.actions)?.dim())
     }
 
     /// How the group permutes the logits of each head.
@@ -197,18 +231,21 @@ impl NetworkConfig {
             return bad(format!("a world's name is one line of 1 to {MAX_NAME} bytes"));
         }
         check_team(setting.agents)?;
+        self.check_features()?;
+        let sees_features = setting.sees_features();
         let (rounds, hidden) = (widths.rounds.len(), widths.hidden.len());
         let central = self.kind.is_central();
         let (wanted, other) = if central { (hidden, rounds) } else { (rounds, hidden) };
-        if wanted == 0 || wanted > MAX_LAYERS || other != 0 {
+        if !sees_features && (wanted == 0 || wanted > MAX_LAYERS || other != 0) {
             return bad(format!(
                 "a distributed network has 1 to {MAX_LAYERS} message rounds and no hidden layers, a central one the \
                  reverse; this {} network has {rounds} and {hidden}",
                 self.kind
             ));
         }
-        let all = widths.convolutions.iter().chain(&widths.rounds).chain(&widths.hidden);
-        if let Some(width) = all.clone().find(|&&w| w == 0 || w > MAX_WIDTH) {
+        let convolutions = if sees_features { &[][..] } else { &widths.convolutions[..] };
+        let mut all = convolutions.iter().chain(&widths.rounds).chain(&widths.hidden);
+        if let Some(width) = all.find(|&&w| w == 0 || w > MAX_WIDTH) {
             return bad(format!("widths are between 1 and {MAX_WIDTH}, and {width} is not"));
         }
         // Only the picture that the network looks at: a distributed one runs in cities too large to look at as a whole.

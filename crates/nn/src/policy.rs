@@ -4,13 +4,19 @@
 //! picture and its neighbours' messages. [`Policy::forward`] does the same for many states at once. Both use the same
 //! layers and weights: pixel by pixel they give the same bits for the same order of neighbours, and where pictures are shared
 //! or cut into parts the same numbers to rounding.
+//!
+//! An agent that sees feature vectors starts with [`Policy::encode_features`]. It also encodes the things that it sees and that
+//! do not act ([`Policy::encode_sender`]), once per step, since nobody else sends their features; [`Policy::round_among`] is its
+//! round.
 
 use crate::batch::Batch;
 use crate::config::NetworkConfig;
 use crate::error::{Error, Result};
-use crate::layers::Dictionary;
-use crate::network::{Layers, Trunk};
-use crate::pass::{Cache, Weights};
+use crate::layers::{Dictionary, EdgeRoundWork, Sent, Stack, StackWork};
+use crate::network::{Input, Layers, Trunk};
+use crate::pass::Cache;
+use crate::weights::Weights;
+use equimarl_kernels::linear::Packed;
 use equimarl_kernels::softmax::log_softmax;
 use equimarl_kernels::{dictionary, encoder};
 use std::sync::Arc;
@@ -20,7 +26,14 @@ use std::sync::Arc;
 /// ```
 /// use equimarl_nn::{Kind, Network, NetworkConfig, Scratch, Setting};
 /// let group = "C4".parse()?;
-/// let config = NetworkConfig::paper(Setting::wildlife(3, 7, &group)?, Kind::Equivariant, &group);
+/// let setting = Setting {
+///     world: "pond".into(),
+///     agents: 3,
+///     picture: [1, 21, 21],
+///     actions: "perm[0 4 1 2 3]".into(), // stay, down, right, up, left
+///     ..Setting::default()
+/// };
+/// let config = NetworkConfig::usual(setting, Kind::Equivariant, &group);
 /// let policy = Network::init(&config, &mut || 0.1)?.policy()?;
 ///
 /// // One agent with one neighbour that stands above it.
@@ -46,6 +59,8 @@ pub struct Policy {
 pub struct Scratch {
     encoder: encoder::Scratch,
     input: Vec<f32>,
+    stack: StackWork,
+    edges: EdgeRoundWork,
 }
 
 /// What one agent decides.
@@ -105,11 +120,8 @@ impl Policy {
 
     /// The number of floats in a message of round `l`, or in the final features if `l` is the number of rounds.
     pub fn message_len(&self, l: usize) -> usize {
-        match l.checked_sub(1).and_then(|before| self.layers.trunk.get(before)) {
-            Some(Trunk::Round(round)) => round.outputs(),
-            Some(Trunk::Hidden(layer)) => layer.outputs(),
-            None => self.layers.encoder.features(),
-        }
+        let before = l.checked_sub(1).and_then(|before| self.layers.trunk.get(before));
+        before.map_or_else(|| self.layers.input.width(), Trunk::outputs)
     }
 
     fn check_local(&self) -> Result<()> {
@@ -125,11 +137,44 @@ impl Policy {
     /// The features of what this agent sees: its message in the first round.
     ///
     /// # Errors
-    /// If the picture has another size, or the network is central.
+    /// If the picture has another size, or the network is central or sees feature vectors.
     pub fn encode(&self, picture: &[f32], scratch: &mut Scratch, features: &mut Vec<f32>) -> Result<()> {
         self.check_local()?;
-        features.resize(self.layers.encoder.features(), 0.0);
-        self.layers.encoder.encode(self.weights.pixels(), picture, &mut scratch.encoder, features)
+        let Input::Pictures(encoder) = &self.layers.input else {
+            return Err(Error::BadBatch("this network sees feature vectors, not pictures".into()));
+        };
+        features.resize(encoder.features(), 0.0);
+        encoder.encode(self.weights.pixels(), picture, &mut scratch.encoder, features)
+    }
+
+    /// The features of what this agent knows of itself: its message in the first round.
+    ///
+    /// # Errors
+    /// If there are more or fewer of them, or the network sees pictures.
+    pub fn encode_features(&self, features: &[f32], scratch: &mut Scratch, out: &mut Vec<f32>) -> Result<()> {
+        let Input::Features(encoders) = &self.layers.input else { return Err(sees_pictures()) };
+        encode(encoders.agents(), self.weights.features().agents(), features, scratch, out)
+    }
+
+    /// The features of a sender that does not act, of kind `kind` in [`crate::Setting::senders`]: the same in all rounds.
+    ///
+    /// # Errors
+    /// If there is no such kind or it has no features, there are more or fewer of them, or the network sees pictures.
+    pub fn encode_sender(
+        &self,
+        kind: usize,
+        features: &[f32],
+        scratch: &mut Scratch,
+        out: &mut Vec<f32>,
+    ) -> Result<()> {
+        let Input::Features(encoders) = &self.layers.input else { return Err(sees_pictures()) };
+        let Some(stack) = encoders.sender(kind) else {
+            return Err(Error::BadBatch(match self.config().setting.senders.get(kind) {
+                Some(kind) => format!("`{}` has no features to encode", kind.name),
+                None => format!("there is no kind {kind} of senders that do not act"),
+            }));
+        };
+        encode(stack, self.weights.features().sender(kind), features, scratch, out)
     }
 
     /// Round `l`: mixes in what the neighbours sent, one row of features and one edge vector each. Neighbours must come
@@ -146,14 +191,72 @@ impl Policy {
         scratch: &mut Scratch,
         out: &mut Vec<f32>,
     ) -> Result<()> {
-        let Some(Trunk::Round(round)) = self.layers.trunk.get(l) else {
-            return Err(Error::BadBatch(format!(
-                "there is no round {l}; this network has {}",
-                self.rounds()
-            )));
-        };
-        out.resize(round.outputs(), 0.0);
-        round.one(self.weights.trunk(l), (own, edges, received), &mut scratch.input, out)
+        match self.layers.trunk.get(l) {
+            Some(Trunk::Round(round)) => {
+                out.resize(round.outputs(), 0.0);
+                round.one(self.weights.trunk(l), (own, edges, received), &mut scratch.input, out)
+            }
+            Some(Trunk::Edges(_)) => {
+                self.round_among(l, own, Sent { edges, features: received }, &[], scratch, out)
+            }
+            _ => Err(self.no_round(l)),
+        }
+    }
+
+    /// As [`Policy::round`] for an agent that sees feature vectors: `agents` is what neighbours sent, and `senders` what it
+    /// hears of each kind in [`crate::Setting::senders`], with the features that [`Policy::encode_sender`] gave (none for a kind
+    /// without). All of them in a fixed order.
+    ///
+    /// ```
+    /// use equimarl_nn::{Kind, Network, NetworkConfig, Scratch, SenderKind, Sent, Setting};
+    /// let setting = Setting {
+    ///     world: "landmarks".into(),
+    ///     agents: 2,
+    ///     actions: "perm[0 4 1 2 3]".into(),
+    ///     features: "rotation".into(), // its velocity
+    ///     senders: vec![SenderKind { name: "landmark".into(), features: "3*trivial".into() }],
+    ///     ..Setting::default()
+    /// };
+    /// let config = NetworkConfig::usual(setting, Kind::Equivariant, &"C4".parse()?);
+    /// let policy = Network::init(&config, &mut || 0.1)?.policy()?;
+    ///
+    /// let (mut scratch, mut own, mut mixed, mut landmark) = (Scratch::default(), vec![], vec![], vec![]);
+    /// policy.encode_features(&[1.0, 0.0], &mut scratch, &mut own)?;
+    /// policy.encode_sender(0, &[0.2, 0.5, 0.1], &mut scratch, &mut landmark)?;
+    /// for l in 0..policy.rounds() {
+    ///     let received = own.clone(); // what a neighbour to the right sent
+    ///     let agents = Sent { edges: &[0.0, 1.0], features: &received };
+    ///     let landmarks = Sent { edges: &[-2.0, 0.0], features: &landmark };
+    ///     policy.round_among(l, &own, agents, &[landmarks], &mut scratch, &mut mixed)?;
+    ///     std::mem::swap(&mut own, &mut mixed);
+    /// }
+    /// assert_eq!(policy.decide(&own)?.log_probabilities.len(), 5);
+    /// # Ok::<(), equimarl_nn::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If there is no such round, a length or the number of kinds does not fit, or the network sees pictures.
+    pub fn round_among(
+        &self,
+        l: usize,
+        own: &[f32],
+        agents: Sent<'_>,
+        senders: &[Sent<'_>],
+        scratch: &mut Scratch,
+        out: &mut Vec<f32>,
+    ) -> Result<()> {
+        match self.layers.trunk.get(l) {
+            Some(Trunk::Edges(round)) => {
+                out.resize(round.outputs(), 0.0);
+                round.one(self.weights.edges(l), own, (agents, senders), &mut scratch.edges, out)
+            }
+            Some(_) => Err(sees_pictures()),
+            None => Err(self.no_round(l)),
+        }
+    }
+
+    fn no_round(&self, l: usize) -> Error {
+        Error::BadBatch(format!("there is no round {l}; this network has {}", self.rounds()))
     }
 
     /// The decision from the features after the last round.
@@ -200,6 +303,30 @@ impl Policy {
         said.take(&cache, self.actions())?;
         Ok((said, layers))
     }
+}
+
+/// One row through an encoder of feature vectors.
+fn encode(
+    stack: &Stack,
+    weights: &[Packed],
+    features: &[f32],
+    scratch: &mut Scratch,
+    out: &mut Vec<f32>,
+) -> Result<()> {
+    if features.len() != stack.inputs() {
+        return Err(Error::BadBatch(format!(
+            "{} features were given, and the network was made for {}",
+            features.len(),
+            stack.inputs()
+        )));
+    }
+    out.clear();
+    out.extend_from_slice(stack.forward(weights, features, &mut scratch.stack)?);
+    Ok(())
+}
+
+fn sees_pictures() -> Error {
+    Error::BadBatch("this network sees pictures, not feature vectors".into())
 }
 
 impl Judgement {

@@ -1,5 +1,9 @@
-//! The two ways in which every layer is tested.
+//! The two ways in which every layer is tested, and settings for networks.
 
+#[path = "../tests/common/worlds.rs"]
+pub(crate) mod worlds;
+
+use crate::config::Setting;
 use equimarl_group::Rep;
 
 /// A small deterministic stream of standard normal numbers.

@@ -9,7 +9,7 @@ use equimarl_nn::{Album, Batch, Kind, Network, NetworkConfig, Seen, Sharing};
 fn made(kind: Kind, name: &str, place: &str, seed: u64) -> (Network, Screen, Plane) {
     let group = group(name);
     let (setting, scale) = world(place, &group);
-    let network = network(&NetworkConfig::paper(setting, kind, &group), seed);
+    let network = network(&NetworkConfig::usual(setting, kind, &group), seed);
     let (screen, plane) = (Screen::of(&network, scale), Plane::new(&group).unwrap());
     (network, screen, plane)
 }

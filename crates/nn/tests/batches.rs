@@ -2,13 +2,13 @@
 
 mod common;
 
-use common::{Random, Screen, State, batch, everything, group, named, network, relative};
+use common::{Random, Screen, State, batch, everything, group, named, network, relative, worlds};
 use equimarl_group::Plane;
-use equimarl_nn::{Batch, BatchBuilder, Cache, Kind, Network, NetworkConfig, Output, Setting, Sharing};
+use equimarl_nn::{Batch, BatchBuilder, Cache, Kind, Network, NetworkConfig, Output, Sharing};
 
 fn wildlife(kind: Kind, name: &str) -> (Network, Screen, Plane) {
     let group = group(name);
-    let config = NetworkConfig::paper(Setting::wildlife(3, 7, &group).unwrap(), kind, &group);
+    let config = NetworkConfig::usual(worlds::wildlife(3, 7, &group), kind, &group);
     let network = network(&config, 120);
     let screen = Screen::of(&network, 3);
     (network, screen, Plane::new(&group).unwrap())

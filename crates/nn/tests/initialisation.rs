@@ -2,12 +2,10 @@
 
 mod common;
 
-use common::{Random, group};
+use common::{Random, group, worlds};
 use equimarl_group::{Group, Rep};
 use equimarl_kernels::messages::Graph;
-use equimarl_nn::{
-    Initial, Kind, Linear, MessageRound, Network, NetworkConfig, Packed, RoundWork, Setting, Space,
-};
+use equimarl_nn::{Initial, Kind, Linear, MessageRound, Network, NetworkConfig, Packed, RoundWork, Space};
 
 /// The plain network, and the two most symmetric ones.
 const GROUPS: [&str; 4] = ["C1", "C4", "D4", "C2"];
@@ -133,8 +131,8 @@ fn policies_start_small_and_biases_at_zero() {
         (Kind::CentralEquivariant, "C4"),
     ] {
         let group = group(name);
-        let setting = Setting::wildlife(3, 7, &group).unwrap();
-        let config = NetworkConfig::paper(setting, kind, &group);
+        let setting = worlds::wildlife(3, 7, &group);
+        let config = NetworkConfig::usual(setting, kind, &group);
         let mut random = Random::new(104);
         let mut squares = vec![];
         for _ in 0..20 {

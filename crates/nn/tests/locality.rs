@@ -2,17 +2,17 @@
 
 mod common;
 
-use common::{Random, Screen, State, batch, distance, group, network, outputs};
+use common::{Random, Screen, State, batch, distance, group, network, outputs, worlds};
 use equimarl_group::Plane;
 use equimarl_kernels::softmax::log_softmax;
-use equimarl_nn::{Kind, Network, NetworkConfig, Scratch, Setting, Sharing};
+use equimarl_nn::{Kind, Network, NetworkConfig, Scratch, Sharing};
 
 const AGENTS: usize = 7;
 
 fn made(kind: Kind, name: &str, rounds: usize) -> (Network, Screen, Plane) {
     let group = group(name);
-    let setting = Setting::wildlife(AGENTS, 7, &group).unwrap();
-    let mut config = NetworkConfig::paper(setting, kind, &group);
+    let setting = worlds::wildlife(AGENTS, 7, &group);
+    let mut config = NetworkConfig::usual(setting, kind, &group);
     config.widths.rounds = vec![64; rounds];
     let network = network(&config, 90);
     let screen = Screen::of(&network, 3);

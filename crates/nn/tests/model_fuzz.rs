@@ -1,10 +1,13 @@
 //! The loader meets mutated files: it refuses them in one line or loads the network that was saved. It never panics and
 //! never takes much memory. On its own in this file, so that the peak of the process is the loader's.
 
+mod common;
+
+use common::worlds;
 use equimarl_nn::model::{Entries, pack, unpack};
 use equimarl_nn::{
-    BatchBuilder, Cache, DenseModel, Error, Kind, Metadata, Network, NetworkConfig, Output, Setting, Sharing,
-    Widths,
+    Batch, BatchBuilder, Cache, DenseModel, Error, Kind, Metadata, Network, NetworkConfig, Output,
+    SenderKind, Setting, Sharing, Widths,
 };
 use serde_json::{Value, json};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -38,7 +41,7 @@ fn small(kind: Kind, dice: &mut Dice) -> Network {
     let group = "C4".parse().unwrap();
     let (rounds, hidden) = if kind.is_central() { (vec![], vec![4]) } else { (vec![4, 4], vec![]) };
     let config = NetworkConfig {
-        setting: Setting::wildlife(2, 5, &group).unwrap(),
+        setting: worlds::wildlife(2, 5, &group),
         kind,
         group: "C4".into(),
         widths: Widths { convolutions: [4, 4], rounds, hidden },
@@ -46,8 +49,45 @@ fn small(kind: Kind, dice: &mut Dice) -> Network {
     Network::init(&config, &mut || dice.number()).unwrap()
 }
 
+/// One that sees feature vectors.
+fn small_features(dice: &mut Dice) -> Network {
+    let kind = |name: &str, features: &str| SenderKind { name: name.into(), features: features.into() };
+    let setting = Setting {
+        world: "made-up".into(),
+        agents: 2,
+        actions: "perm[0 4 1 2 3]".into(),
+        features: "trivial + rotation".into(),
+        edge: "rotation".into(),
+        senders: vec![kind("lamp", "sign + trivial"), kind("wall", "")],
+        ..Setting::default()
+    };
+    let widths = Widths { convolutions: [0, 0], rounds: vec![4, 4], hidden: vec![4] };
+    let config = NetworkConfig { setting, kind: Kind::Equivariant, group: "C4".into(), widths };
+    Network::init(&config, &mut || dice.number()).unwrap()
+}
+
+fn feature_batch() -> Batch {
+    let (mut batch, mut dice) = (Batch::with_senders(2), Dice(9));
+    let mut numbers = |n: usize| (0..n).map(|_| dice.number() as f32).collect::<Vec<f32>>();
+    for agent in 0..2 {
+        batch.see(&numbers(3)).unwrap();
+        batch.hear(1 - agent, &numbers(2));
+        let lamp = batch.senders[0].vectors.id(&numbers(2)).unwrap();
+        batch.senders[0].hear(lamp, &numbers(2));
+        batch.senders[1].hear(0, &numbers(2));
+        batch.end_agent();
+    }
+    batch.end_state();
+    batch
+}
+
 fn outputs(network: &Network) -> Output {
     let setting = &network.config().setting;
+    if setting.sees_features() {
+        let mut cache = Cache::default();
+        network.clone().forward(&feature_batch(), &mut cache).unwrap();
+        return cache.output().clone();
+    }
     let mut builder = BatchBuilder::new(Sharing::None);
     let mut pixels = setting.picture;
     if network.is_central() {
@@ -79,6 +119,9 @@ fn nasty_text(dice: &mut Dice) -> &'static str {
         "C2048",
         "S6",
         "C4 x C4",
+        "rotation",
+        "rotation + rotation + trivial",
+        "lamp",
         "D4 x D4 x D4",
         "matrix[0 -1, 1 0]",
         "perm[1 2 3 0]",
@@ -242,15 +285,19 @@ fn peak() -> Option<u64> {
 #[test]
 fn mutated_model_files_are_refused_or_the_same() {
     let mut dice = Dice(1);
-    let networks = [Kind::Equivariant, Kind::CentralEquivariant].map(|kind| small(kind, &mut dice));
-    let files: Vec<(usize, bool, Vec<u8>)> = (0..2)
+    let [local, central] = [Kind::Equivariant, Kind::CentralEquivariant].map(|kind| small(kind, &mut dice));
+    let networks = [local, central, small_features(&mut dice)];
+    let files: Vec<(usize, bool, Vec<u8>)> = (0..3)
         .flat_map(|i| {
             let extra = json!({ "seed": 1, "commit": "abcdef", "steps": [1, 2, 3], "score": 0.1 });
-            let coefficients = networks[i].to_bytes(&extra).unwrap();
-            [(i, false, coefficients), (i, true, networks[i].dense().unwrap().to_bytes(&extra).unwrap())]
+            let coefficients = networks[i].to_bytes(&Value::Null, &extra).unwrap();
+            [
+                (i, false, coefficients),
+                (i, true, networks[i].dense().unwrap().to_bytes(&Value::Null, &extra).unwrap()),
+            ]
         })
         .collect();
-    let expected = [outputs(&networks[0]), outputs(&networks[1])];
+    let expected = networks.each_ref().map(outputs);
     let (mut refused, mut unchanged, mut loaded) = (0, 0, 0);
     for case in 0..CASES {
         let mut dice = Dice(1000 + case);

@@ -40,7 +40,7 @@ fn case((kind, name, place): (Kind, &str, &str), seed: u64) -> Case {
     let group = group(name);
     let (setting, scale) = world(place, &group);
     let agents = setting.agents;
-    let network = network(&NetworkConfig::paper(setting, kind, &group), seed);
+    let network = network(&NetworkConfig::usual(setting, kind, &group), seed);
     let (screen, mut random) = (Screen::of(&network, scale), Random::new(seed + 100));
     let states: Vec<State> = [(agents, 0.4), (agents - 1, 0.05)]
         .into_iter()

@@ -18,7 +18,7 @@ const KINDS: [(Kind, &str); 4] = [
 fn made((kind, name): (Kind, &str), sizes: &[usize], seed: u64) -> (Network, Vec<Batch>) {
     let group = group(name);
     let (setting, scale) = world("wildlife", &group);
-    let network = network(&NetworkConfig::paper(setting, kind, &group), seed);
+    let network = network(&NetworkConfig::usual(setting, kind, &group), seed);
     let (screen, plane, mut random) =
         (Screen::of(&network, scale), Plane::new(&group).unwrap(), Random::new(seed + 1));
     let mut state = || match kind.is_central() {

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::group;
+use common::{group, worlds};
 use equimarl_group::Rep;
 use equimarl_nn::{
     Encoder, EncoderConfig, Kind, Linear, MessageRound, Network, NetworkConfig, Setting, Space,
@@ -90,14 +90,12 @@ fn pictures_turn_under_six_groups_only() {
         let words = ["C1, C2, C4, D1, D2 and D4"];
         refused(Space::new(&rep(name, "trivial"), &regular, Some(3)), &["pixel", words[0]]);
         refused(encoder(regular.clone(), regular, [21; 2], [7, 5], [2, 1]), &["pixel", words[0]]);
-        refused(Setting::wildlife(3, 7, &group(name)), &words);
-        refused(Setting::traffic(2, 2, &group(name)), &words);
     }
 }
 
 fn paper(kind: Kind, name: &str) -> NetworkConfig {
     let group = group(name);
-    NetworkConfig::paper(Setting::wildlife(3, 7, &group).unwrap(), kind, &group)
+    NetworkConfig::usual(worlds::wildlife(3, 7, &group), kind, &group)
 }
 
 fn init(config: &NetworkConfig) -> equimarl_nn::Result<Network> {
@@ -157,6 +155,7 @@ fn networks_with_wrong_heads_or_pictures_are_refused() {
     refused(central(&|s| s.central_heads[0] = "2*trivial".into()), &["12 logits"]);
     refused(central(&|s| s.agents = 4), &["4 agents"]);
     refused(central(&|s| s.agents = 0), &["agents"]);
+    refused(central(&|s| s.agents = usize::MAX), &["agents"]);
     refused(central(&|s| s.actions = "perm[1 2 0]".into()), &["perm[1 2 0]", "C4"]); // a third of a turn
     refused(central(&|s| s.actions = "nonsense".into()), &["nonsense"]);
     refused(central(&|s| s.central_picture = [0, 21, 21]), &[]);
@@ -164,24 +163,11 @@ fn networks_with_wrong_heads_or_pictures_are_refused() {
     refused(central(&|s| s.central_picture = [3, usize::MAX, usize::MAX]), &["pictures"]);
     // A city that is not square has no quarter turn.
     let c4 = group("C4");
-    let city = NetworkConfig::paper(Setting::traffic(2, 3, &c4).unwrap(), Kind::CentralEquivariant, &c4);
+    let city = NetworkConfig::usual(worlds::traffic(2, 3, &c4), Kind::CentralEquivariant, &c4);
     refused(init(&city), &["C4", "6 agents"]);
     let local =
         NetworkConfig { kind: Kind::Equivariant, widths: paper(Kind::Equivariant, "C4").widths, ..city };
     assert!(init(&local).is_ok(), "local networks do not mind");
-}
-
-#[test]
-fn worlds_that_are_none_are_refused() {
-    let c4 = group("C4");
-    for grid in [0, 3, 6, 8, usize::MAX, usize::MAX - 1] {
-        refused(Setting::wildlife(3, grid, &c4), &["grid"]);
-    }
-    for (rows, cols) in [(0, 2), (2, 0), (usize::MAX, 2), (1 << 40, 1 << 40)] {
-        refused(Setting::traffic(rows, cols, &c4), &[]);
-    }
-    refused(Setting::wildlife(0, 7, &c4), &[]);
-    refused(Setting::wildlife(usize::MAX, 7, &c4), &[]);
 }
 
 #[test]

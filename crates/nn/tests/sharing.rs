@@ -4,10 +4,10 @@ mod common;
 
 use common::{
     Key, Random, Screen, State, batch, distance, everything, familiar, group, network, outputs, relative,
-    world,
+    world, worlds,
 };
 use equimarl_group::{Group, Plane};
-use equimarl_nn::{Batch, Kind, Network, NetworkConfig, Output, Setting, Sharing};
+use equimarl_nn::{Batch, Kind, Network, NetworkConfig, Output, Sharing};
 use std::collections::HashSet;
 
 /// Kind, group, world.
@@ -26,7 +26,7 @@ const CASES: [(Kind, &str, &str); 9] = [
 fn made((kind, name, place): (Kind, &str, &str), seed: u64) -> (Network, Group, Plane, Screen) {
     let group = group(name);
     let (setting, scale) = world(place, &group);
-    let network = network(&NetworkConfig::paper(setting, kind, &group), seed);
+    let network = network(&NetworkConfig::usual(setting, kind, &group), seed);
     let (plane, screen) = (Plane::new(&group).unwrap(), Screen::of(&network, scale));
     (network, group, plane, screen)
 }
@@ -98,7 +98,7 @@ fn a_state_has_the_same_bits_in_any_company() {
 #[test]
 fn plain_networks_share_equal_pictures_only() {
     let c1 = group("C1");
-    let setting = Setting::wildlife(3, 7, &c1).unwrap();
-    let network = network(&NetworkConfig::paper(setting, Kind::Plain, &c1), 80);
+    let setting = worlds::wildlife(3, 7, &c1);
+    let network = network(&NetworkConfig::usual(setting, Kind::Plain, &c1), 80);
     assert_eq!(network.sharing(), Sharing::Distinct);
 }

@@ -2,10 +2,10 @@
 
 mod common;
 
-use common::{Key, Random, Screen, State, batch, group, network, outputs, world};
+use common::{Key, Random, Screen, State, batch, group, network, outputs, world, worlds};
 use equimarl_group::{Element, Group, Plane, Rep};
 use equimarl_kernels::softmax::log_softmax;
-use equimarl_nn::{Kind, Network, NetworkConfig, Setting, Sharing};
+use equimarl_nn::{Kind, Network, NetworkConfig, Sharing};
 
 /// Action probabilities, one row per agent, and the team's value.
 fn policy(network: &Network, state: &State, screen: Screen, plane: &Plane) -> (Vec<f32>, f32) {
@@ -55,7 +55,7 @@ fn deviation(network: &Network, group: &Group, place: &str, seed: u64) -> [f64; 
 
 fn made(kind: Kind, name: &str, place: &str, seed: u64) -> Network {
     let group = group(name);
-    network(&NetworkConfig::paper(world(place, &group).0, kind, &group), seed)
+    network(&NetworkConfig::usual(world(place, &group).0, kind, &group), seed)
 }
 
 /// The promise of the specification is 1e-5 in f32; probabilities are at most 1, values a few.
@@ -102,9 +102,9 @@ fn plain_networks_do_not() {
 #[test]
 fn half_turns_of_a_rectangular_city() {
     let c2 = group("C2");
-    let setting = Setting::traffic(1, 2, &c2).unwrap();
+    let setting = worlds::traffic(1, 2, &c2);
     let [channels, height, width] = setting.central_picture;
-    let config = NetworkConfig::paper(setting, Kind::CentralEquivariant, &c2);
+    let config = NetworkConfig::usual(setting, Kind::CentralEquivariant, &c2);
     let network = network(&config, 38);
     let mut random = Random::new(39);
     let picture = random.normals(channels * height * width);

@@ -2,9 +2,9 @@
 
 mod common;
 
-use common::{Random, Screen, State, batch, everything, group, network};
+use common::{Random, Screen, State, batch, everything, group, network, worlds};
 use equimarl_group::Plane;
-use equimarl_nn::{Kind, NetworkConfig, Setting};
+use equimarl_nn::{Kind, NetworkConfig};
 
 /// Large enough that kernels share their work: they stay on one thread below two million multiply-adds, which a round of
 /// 64 features passes at 500 agents.
@@ -19,10 +19,10 @@ fn results_do_not_depend_on_the_number_of_threads() {
     ] {
         let group = group(name);
         let (setting, scale) = match world {
-            "wildlife" => (Setting::wildlife(4, 7, &group).unwrap(), 3),
-            _ => (Setting::traffic(2, 2, &group).unwrap(), 5),
+            "wildlife" => (worlds::wildlife(4, 7, &group), 3),
+            _ => (worlds::traffic(2, 2, &group), 5),
         };
-        let config = NetworkConfig::paper(setting, kind, &group);
+        let config = NetworkConfig::usual(setting, kind, &group);
         let network = network(&config, 110);
         let policy = network.policy().unwrap();
         let (screen, mut random) = (Screen::of(&network, scale), Random::new(111));

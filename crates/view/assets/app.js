@@ -72,7 +72,7 @@ listen(
     $("running").hidden = running === 0;
     say($("running"), String(running));
     $("running").title = `${running} running`;
-    stage.models(list.models);
+    stage.models(list.models, list.worlds);
     runs.list(list.runs);
     show();
   },

@@ -3,11 +3,13 @@
 import { difference, h, number, s } from "./dom.js";
 
 const SEEN = 9;
+/** More numbers of one agent are not listed. */
+const NUMBERS = 24;
 
 /** The agents that are shown: all of a small team, or the chosen one with those that it hears. The chosen one is first. */
 export function shown(view, chosen) {
   const agents = view?.probabilities.length ?? SEEN;
-  const heard = view ? view.edges.filter(([to]) => to === chosen).map(([, from]) => from) : [];
+  const heard = view ? view.edges.filter(([to, from]) => to === chosen && from < agents).map(([, from]) => from) : [];
   const rest = agents <= SEEN ? [...Array(agents).keys()] : heard;
   return [chosen, ...rest.filter((i) => i !== chosen)].slice(0, SEEN);
 }
@@ -31,19 +33,36 @@ function observation(hex, [channels, height, width], label) {
   return canvas;
 }
 
+/** The numbers that an agent sees, each with a bar from zero. */
+function numbers(values, { labels }, label) {
+  const most = Math.max(1e-9, ...values.map(Math.abs));
+  const rows = values.slice(0, NUMBERS).map((v, k) => h("tr", {},
+    h("th", { scope: "row" }, labels[k] ?? String(k)),
+    h("td", { class: "wide" }, s("svg", { class: "bar", viewBox: "-50 0 100 10", preserveAspectRatio: "none", "aria-hidden": true },
+      s("rect", { class: "rail", x: -50, width: 100, height: 10 }),
+      s("rect", { class: "fill", x: Math.min(0, (50 * v) / most), width: (50 * Math.abs(v)) / most, height: 10 }))),
+    h("td", { class: "right" }, number(v, 2))));
+  const more = values.length > NUMBERS ? h("p", { class: "muted" }, `and ${values.length - NUMBERS} more`) : null;
+  return h("div", { class: "numbers" }, h("table", { "aria-label": label }, h("tbody", {}, rows)), more);
+}
+
+/** What an agent sees: a picture, or numbers. */
+function seen(view, who, sees, label) {
+  if (view.pictures?.of[who]) return observation(view.pictures.of[who], view.pictures.shape, label);
+  return view.numbers?.[who] ? numbers(view.numbers[who], sees, label) : null;
+}
+
 function bar(p, name) {
   return s("svg", { class: "bar", viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": true },
     s("rect", { class: "rail", width: 100, height: 10 }), s("rect", { class: name, width: 100 * p, height: 10 }));
 }
 
-/** One card per agent. */
-export function agents(container, { world, here, twin, chosen, picked }) {
+/** One card per agent; `nameOf` says what an agent is called. */
+export function agents(container, { world, here, twin, chosen, picked, nameOf }) {
   const cards = shown(here, chosen).map((i) => {
     const image = twin ? twin.agents[i] : null;
-    const pictures = [[here, i, "sees"], twin ? [twin, image, "sees, turned"] : null].filter(Boolean).map(([view, who, what]) => {
-      const hex = view.pictures.of[who];
-      return hex ? observation(hex, view.pictures.shape, `What ${world.agent} ${who} ${what}`) : null;
-    });
+    const pictures = [[here, i, "sees"], twin ? [twin, image, "sees, turned"] : null].filter(Boolean)
+      .map(([view, who, what]) => seen(view, who, world.sees, `What ${nameOf(i)} ${what}`));
     const rows = world.actions.map((name, a) => {
       const p = here.probabilities[i][a];
       const cells = [h("th", { scope: "row" }, name), h("td", { class: "wide" }, bar(p, "fill")), h("td", { class: "right" }, number(p))];
@@ -59,7 +78,8 @@ export function agents(container, { world, here, twin, chosen, picked }) {
       ? h("thead", {}, h("tr", {}, h("th", { scope: "col", colspan: 3 }, "here"), h("th", { scope: "col", colspan: 3 }, "turned"), h("th", { scope: "col", class: "right" }, "differ by")))
       : null;
     return h("article", { class: i === chosen ? "card chosen" : "card", "data-agent": i },
-      h("h3", {}, h("button", { type: "button", class: "name", "aria-pressed": String(i === chosen), onclick: () => picked(i) }, `${world.agent} ${i}${moved}`)),
+      h("h3", {}, h("button", { type: "button", class: "name", "aria-pressed": String(i === chosen), onclick: () => picked(i) }, `${nameOf(i)}${moved}`)),
+      world.sees ? h("p", { class: "representation" }, `sees ${world.sees.representation}`) : null,
       h("div", { class: "pair" }, pictures),
       h("table", {}, head, h("tbody", {}, rows)));
   });

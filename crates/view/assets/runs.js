@@ -12,6 +12,9 @@ let list_ = [], visible = false, drawn = "", asked = 0, timer = 0;
 
 const chosen = () => list_.filter((run) => run.state !== "unreadable" && !left.has(run.id)).slice(0, MOST);
 
+/** What the runs' worlds measure besides the return. */
+const measures = () => [...new Set(list_.filter((run) => run.measure).map((run) => run.measure.name))];
+
 /** Hears which runs there are. */
 export function list(runs) {
   list_ = runs;
@@ -33,6 +36,10 @@ export function list(runs) {
     ? "There are no runs here yet. Train a team (equimarl train --out runs/a), and it appears by itself."
     : `${words.join(", ")}. The list and the curves follow the folder by themselves.`);
   $("list").hidden = runs.length === 0;
+  // With one measure the column has its name; with several, each cell says which it is.
+  const names = measures();
+  $("list").dataset.measured = names.length > 0 ? "yes" : "no";
+  say($("measure-name"), names.length === 1 ? names[0][0].toUpperCase() + names[0].slice(1).replaceAll("_", " ") : names.length > 1 ? "Measure" : "");
   $("all").checked = runs.length > 0 && left.size === 0;
   pairs();
   refresh();
@@ -47,7 +54,7 @@ function made(run) {
     },
   });
   const bar = h("progress", { max: 1, value: 0, "aria-label": `Progress of ${run.id}` });
-  const cells = Object.fromEntries(["state", "world", "method", "seed", "steps", "return", "waiting"].map((name) => [name, h("span")]));
+  const cells = Object.fromEntries(["state", "world", "method", "seed", "steps", "return", "measure"].map((name) => [name, h("span")]));
   const play = h("button", {
     type: "button", class: "quiet", "aria-label": `Play ${run.id}`, onclick: () => {
       stage.open(run.id);
@@ -57,7 +64,7 @@ function made(run) {
   const element = h("tr", { "data-run": run.id },
     h("td", {}, tick), h("th", { scope: "row" }, run.id), h("td", {}, cells.state), h("td", {}, cells.world), h("td", {}, cells.method),
     h("td", { class: "right" }, cells.seed), h("td", { class: "right" }, cells.steps, bar), h("td", { class: "right" }, cells.return),
-    h("td", { class: "right" }, cells.waiting), h("td", {}, play));
+    h("td", { class: "right measure" }, cells.measure), h("td", {}, play));
   return { element, cells, bar, tick, play };
 }
 
@@ -75,7 +82,8 @@ function update({ element, cells, bar, tick, play }, run) {
   bar.value = run.steps > 0 ? Math.min(1, run.done / run.steps) : 0;
   bar.hidden = run.state === "finished" || !known;
   say(cells.return, known ? number(run.return, 2) : "");
-  say(cells.waiting, known && run.waiting !== null ? number(run.waiting, 2) : "");
+  say(cells.measure, run.measure ? `${measures().length > 1 ? `${run.measure.name} ` : ""}${number(run.measure.value, 2)}` : "");
+  cells.measure.title = run.measure?.title ?? "";
   tick.checked = known && !left.has(run.id);
   tick.disabled = !known;
   play.hidden = !run.playable || !known;

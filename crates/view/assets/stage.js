@@ -5,37 +5,36 @@ import { $, difference, h, number, s, say } from "./dom.js";
 import { ask } from "./talk.js";
 import { Board } from "./board.js";
 import * as details from "./details.js";
-import * as traffic from "./traffic.js";
-import * as wildlife from "./wildlife.js";
+import * as fields from "./fields.js";
+import { kindOf as thingKind, nameOf, read } from "./scene.js";
 
-const WORLDS = { wildlife, traffic };
 const PACES = [0.5, 1, 1.5, 2, 3, 4, 6, 8, 12, 18, 24];
 /** Differences below are rounding: the tolerance of `equimarl check network`. */
 const ROUNDING = 1e-5;
 const HISTORY = 600;
+/** Steps after which a world that begins empty has something to show. */
+const OPENING = 16;
 
 const now = {
-  list: [], model: null, mode: "symmetry", element: "r", agent: 0, episode: 0,
-  answer: null, total: 0, end: "running", history: [], playing: false, edited: false,
+  worlds: [], list: [], model: null, mode: "symmetry", element: "r", agent: 0, episode: 0,
+  answer: null, steps: 0, total: 0, end: "running", history: [], playing: false, edited: false,
 };
-const here = new Board(document.querySelector("#here svg"), { changed: edit, picked });
+const here = new Board(document.querySelector("#here svg"), { changed: edit, picked, dropped });
 const there = new Board(document.querySelector("#there svg"));
 
 const kindOf = (model) => (model.method.endsWith("equivariant") ? "equivariant" : "plain");
-const worldOf = (model) => model.world.split("-")[0];
 const current = () => now.list.find((model) => model.id === now.model);
-const world = () => WORLDS[now.answer.state.world];
 const twinned = () => now.mode === "symmetry";
 
 // Which team
 
-/** Hears which models there are. */
-export function models(list) {
+/** Hears which models and worlds there are. */
+export function models(list, worlds) {
   const gone = now.model !== null && !list.some((model) => model.id === now.model);
   const before = current();
-  now.list = list;
+  Object.assign(now, { list, worlds });
   const select = $("model");
-  const option = (model) => h("option", { value: model.id }, model.fresh ? `${worldOf(model)}, ${model.name}` : `${model.name} (${model.world}, ${model.method})`);
+  const option = (model) => h("option", { value: model.id }, model.fresh ? `${model.world}, ${model.name}` : `${model.name} (${model.label}, ${model.method})`);
   const part = (label, models) => (models.length > 0 ? h("optgroup", { label }, models.map(option)) : null);
   const parts = [part("Trained", list.filter((m) => !m.fresh)), part("Untrained, random weights", list.filter((m) => m.fresh))];
   const text = JSON.stringify(list);
@@ -51,7 +50,8 @@ export function models(list) {
   } else if (now.model === null) {
     const trained = list.filter((m) => !m.fresh);
     const equivariant = trained.filter((m) => m.method === "equivariant");
-    const first = equivariant.find((m) => worldOf(m) === "wildlife") ?? equivariant[0] ?? trained[0] ?? list[0];
+    // Of the first world that has one.
+    const first = worlds.map(({ name }) => equivariant.find((m) => m.world === name)).find(Boolean) ?? trained[0] ?? list[0];
     if (first) choose(first);
   } else {
     select.value = now.model;
@@ -61,30 +61,37 @@ export function models(list) {
 /** The team of a kind that is most like another one: same world, trained or not, same size, most alike in name. */
 function nearest(model, kind) {
   const alike = (a, b) => [...a].findIndex((letter, i) => letter !== b[i]) & 255;
-  const score = (m) => (m.fresh === model.fresh ? 4e4 : 0) + (m.world === model.world ? 2e4 : 0) + (m.method.startsWith("central") ? 0 : 1e4) + alike(m.name, model.name);
-  return now.list.filter((m) => worldOf(m) === worldOf(model) && kindOf(m) === kind).sort((a, b) => score(b) - score(a))[0];
+  const score = (m) => (m.fresh === model.fresh ? 4e4 : 0) + (m.label === model.label ? 2e4 : 0) + (m.method.startsWith("central") ? 0 : 1e4) + alike(m.name, model.name);
+  return now.list.filter((m) => m.world === model.world && kindOf(m) === kind).sort((a, b) => score(b) - score(a))[0];
 }
 
 /** Plays another team: in the same state if it is of the same world. */
 export function choose(model) {
   const old = current();
-  const same = old && now.answer && worldOf(old) === worldOf(model);
+  const same = old && now.answer && old.world === model.world;
   now.model = model.id;
   $("model").value = model.id;
-  if (!same) {
-    const [name, size] = model.world.split("-");
-    if (name === "wildlife") $("drones").value = size;
-    else [$("rows").value, $("cols").value] = size.split("x");
-  }
-  for (const name of Object.keys(WORLDS)) {
-    for (const label of document.querySelectorAll(`.setup .${name}`)) label.hidden = name !== worldOf(model);
-  }
+  if (!same) sized(model);
   for (const kind of ["equivariant", "plain"]) {
     $(kind).setAttribute("aria-pressed", String(kindOf(model) === kind));
     $(kind).disabled = !nearest(model, kind);
   }
-  if (same) queue(() => look(now.answer.state).catch(() => begin()));
+  const anew = () => {
+    sized(model);
+    return begin();
+  };
+  // In another size than its own it may not be able to play.
+  if (same) queue(() => (now.answer ? look().catch(anew) : anew()));
   else queue(begin);
+}
+
+/** The fields of a model's world, set as the model has them. */
+function sized(model) {
+  const { options } = now.worlds.find(({ name }) => name === model.world) ?? { options: [] };
+  fields.fill($("settings"), options, model.settings, () => {
+    pause();
+    queue(begin);
+  });
 }
 
 function swap(kind) {
@@ -113,11 +120,8 @@ function problem(text) {
 }
 
 function question(more) {
-  const size = worldOf(current()) === "wildlife"
-    ? { drones: Number($("drones").value) }
-    : { rows: Number($("rows").value), cols: Number($("cols").value) };
   return {
-    model: now.model, size, seed: Number($("seed").value), episode: now.episode, greedy: $("greedy").checked,
+    model: now.model, settings: fields.read($("settings")), seed: Number($("seed").value), episode: now.episode, greedy: $("greedy").checked,
     pictures: details.shown(now.answer?.here, now.agent), ...(twinned() ? { element: now.element } : {}), ...more,
   };
 }
@@ -126,21 +130,32 @@ async function begin() {
   now.agent = 0;
   now.answer = null;
   // Which turns there are depends on the world: a city that is not square has half turns only.
-  const answer = await ask("/api/episode", question({ element: undefined }));
+  const answer = await ask("/api/episode", question({ element: undefined })).catch((error) => {
+    document.body.dataset.shown = "no";
+    throw error;
+  });
+  document.body.dataset.shown = "yes";
   const names = answer.elements.map((e) => e.name);
   if (!names.includes(now.element)) now.element = names[1] ?? names[0];
-  Object.assign(now, { answer, total: 0, end: "running", history: [], edited: false });
+  Object.assign(now, { answer, steps: 0, total: 0, end: "running", history: [], edited: false });
   problem("");
   if (!twinned()) return draw();
-  // An empty city has nothing to show; beside a twin, it begins where there is something to compare.
-  for (let k = 0; k < (world().opening ?? 0); k++) await step(0, false);
-  return look(now.answer.state);
+  // A world with nothing in it that moves has nothing to show; beside a twin, it begins where there is something to compare.
+  for (let k = 0; k < OPENING && empty(answer.here.scene); k++) await step(0, false);
+  return look();
 }
 
-/** Asks what the policy says of a state. */
-async function look(state) {
+/** Whether people may change this world, and there is nothing in it yet that can be moved. */
+function empty({ items }) {
+  const handles = items.map((item) => item.handle).filter(Boolean);
+  return handles.length > 0 && !handles.some((handle) => handle.drag);
+}
+
+/** Asks what the policy says of a state, after an edit if there is one. */
+async function look(state = now.answer?.state, edit = undefined) {
+  if (!now.answer) return;
   const before = performance.now();
-  now.answer = await ask("/api/episode", question({ state, streams: now.answer.streams }));
+  now.answer = await ask("/api/episode", question({ state, edit, streams: now.answer.streams }));
   problem("");
   draw();
   // From the question to the drawn answer, in milliseconds.
@@ -149,12 +164,12 @@ async function look(state) {
 
 async function step(pace, shown = true) {
   if (now.end !== "running" || !now.answer) return;
-  const { answer: before, total, end } = now;
+  const { answer: before, steps, total, end } = now;
   const answer = await ask("/api/episode", question({ state: before.state, streams: before.streams, step: true }));
-  now.history.push({ answer: before, total, end });
+  now.history.push({ answer: before, steps, total, end });
   if (now.history.length > HISTORY) now.history.shift();
-  Object.assign(now, { answer, total: total + answer.reward, end: answer.end });
-  if (shown) draw(before.state, pace);
+  Object.assign(now, { answer, steps: steps + 1, total: total + answer.reward, end: answer.end });
+  if (shown) draw(before.here.scene, pace);
 }
 
 function back() {
@@ -162,28 +177,42 @@ function back() {
   if (!last) return;
   Object.assign(now, last);
   // What it was asked with may have changed meanwhile: the team, the turn.
-  queue(() => look(now.answer.state));
+  queue(() => look());
 }
 
-let wanted = null;
-/** Somebody moved something. Only the last of several quick edits is asked for. */
-function edit(state) {
+let wanted = null, refusal = "";
+/** Somebody moved or pressed something in a state. Only the last of several quick edits is asked for. */
+function edit(state, change) {
   if (wanted === null) {
-    queue(() => {
+    queue(async () => {
       const latest = wanted;
       wanted = null;
-      now.edited = true;
-      now.end = "running";
-      return look(latest);
+      try {
+        await look(latest.state, latest.change);
+        Object.assign(now, { edited: true, end: "running" });
+        refusal = "";
+      } catch (error) {
+        if (error.status !== 422) throw error;
+        // The world says what cannot be. On the way of a drag that is no news; where it ends, it is.
+        here.refused();
+        refusal = error.message;
+      }
+      if (!here.drag) dropped();
     });
   }
-  wanted = state;
+  wanted = { state, change };
+}
+
+/** A drag is over, or a key was pressed: what was refused is said. */
+function dropped() {
+  queue(() => say($("refused"), refusal));
 }
 
 function picked(agent) {
   if (agent === now.agent) return;
   now.agent = agent;
-  queue(() => look(wanted ?? now.answer.state));
+  // Edits that wait ask for this agent, too.
+  if (wanted === null) queue(() => look());
 }
 
 // Playing
@@ -191,7 +220,8 @@ function picked(agent) {
 const pace = () => 1000 / PACES[Number($("speed").value)];
 
 async function play() {
-  if (now.end !== "running") await queue(begin);
+  if (now.end !== "running" || !now.answer) await queue(begin);
+  if (!now.answer) return;
   now.playing = true;
   transport();
   while (now.playing && now.end === "running") {
@@ -217,28 +247,42 @@ function transport() {
 
 function draw(before, glide) {
   const { answer } = now;
-  const { here: view, twin, state } = answer;
-  $("here").querySelector("figcaption .muted").textContent =
-    state.world === "traffic" ? "drag a vehicle, click a light" : "drag a drone or the poacher";
-  here.draw({ world: world(), state, view, chosen: now.agent, before, pace: glide });
+  const { here: view, twin, state, world } = answer;
+  say($("refused"), "");
+  say($("hint"), hint(view.scene));
+  here.svg.setAttribute("aria-label", `The world as it is: ${answer.title}`);
+  $("assumed").hidden = !answer.assumed;
+  say($("assumed"), answer.assumed ?? "");
+  here.draw({ state, view, marks: world.marks, chosen: now.agent, before, pace: glide, waiting: wanted !== null });
   if (twin) {
     const off = [];
     twin.agents.forEach((image, i) => (off[image] = Math.max(...twin.differences[i])));
-    there.draw({ world: world(), state: twin.state, view: twin, expected: twin.expected, differences: off, chosen: twin.agents[now.agent] });
+    there.draw({ state: twin.state, view: twin, marks: world.marks, expected: twin.expected, differences: off, chosen: twin.agents[now.agent] });
   }
   verdict();
-  say($("steps"), String(world().stepsOf(state)));
+  say($("steps"), String(now.steps));
   say($("total"), number(now.total, Math.abs(now.total) < 1 ? 3 : 2));
   say($("value"), number(view.value, 3));
-  const extra = world().extra(state);
-  say($("extra-name"), extra?.[0] ?? "");
-  say($("extra"), extra?.[1] ?? "");
+  say($("extra-name"), answer.measure?.name.replaceAll("_", " ") ?? "");
+  say($("extra"), answer.measure ? number(answer.measure.value, 2) : "");
+  $("extra-name").title = answer.measure?.title ?? "";
   $("ending").hidden = now.end === "running";
-  if (now.end !== "running") say($("ending"), `${world().ending(now.end)} The return is ${number(now.total, 3)}. Play begins a new episode.`);
-  details.agents($("agents"), { world: world(), here: view, twin, chosen: now.agent, picked });
+  if (now.end !== "running") say($("ending"), `${ENDINGS[now.end]} The return is ${number(now.total, 3)}. Play begins a new episode.`);
+  const scene = read(view.scene);
+  details.agents($("agents"), { world, here: view, twin, chosen: now.agent, picked, nameOf: (agent) => nameOf(scene, agent) });
   const agents = view.probabilities.length;
   say($("agents-note"), agents > 9 ? `${agents} agents; here the chosen one and those that it hears. Click another one in the world.` : "");
   details.features($("features"), $("inside-note"), { here: view, twin, agent: now.agent });
+}
+
+const ENDINGS = { terminated: "The episode is over.", truncated: "The episode was cut off at its step limit." };
+
+/** What can be done in a scene, in a few words. */
+function hint({ items }) {
+  const kinds = (what) => [...new Set(items.filter((item) => item.handle?.[what]).map((item) => thingKind(item.handle.id)))];
+  const list = (names) => names.map((name) => `${/^[aeiou]/.test(name) ? "an" : "a"} ${name}`).join(" or ");
+  const parts = [["drag", kinds("drag")], ["press", kinds("press")]].filter(([, names]) => names.length > 0);
+  return parts.map(([verb, names]) => `${verb} ${names.length > 3 ? "things" : list(names)}`).join(", ");
 }
 
 function elements() {
@@ -253,7 +297,7 @@ function elements() {
     type: "button", class: element.built_in ? "element" : "element foreign", title: element.words, "data-element": element.name,
     "aria-label": `${element.name}: ${element.words}`, "aria-pressed": String(element.name === now.element),
     onclick: () => turn(element.name),
-  }, glyph(element.matrix), h("span", {}, element.name)));
+  }, element.matrix ? glyph(element.matrix) : null, h("span", {}, element.name)));
   const focused = box.contains(document.activeElement);
   box.replaceChildren(...buttons);
   if (focused) box.querySelector("[aria-pressed=true]")?.focus();
@@ -262,8 +306,8 @@ function elements() {
 function turn(name) {
   now.element = name;
   queue(async () => {
-    await look(now.answer.state);
-    there.spin(now.answer.elements.find((e) => e.name === name).matrix);
+    await look();
+    if (now.answer) there.spin(now.answer.elements.find((e) => e.name === name).matrix);
   });
 }
 
@@ -279,9 +323,8 @@ function verdict() {
   box.dataset.difference = String(twin.difference);
   say($("difference"), difference(twin.difference));
   say($("value-difference"), difference(twin.value_difference));
-  const identity = element.matrix.flat().join() === "1,0,0,1";
   let text = "It turns with the world. What is left is rounding.";
-  if (identity) text = "Nothing was turned, so nothing can differ.";
+  if (element.identity) text = "Nothing was turned, so nothing can differ.";
   else if (!holds && kindOf(current()) === "equivariant" && !element.built_in) text = "It breaks: this turn is not built into the network.";
   else if (!holds) text = "It breaks: turned, the same situation gets another answer.";
   say($("judgement"), text);
@@ -300,7 +343,7 @@ export function mode(view) {
   now.mode = view;
   say($("title"), view === "symmetry" ? "Turn the world. Does the policy turn with it?" : "An episode");
   say($("subtitle"), SUBTITLES[view]);
-  if (now.answer) queue(() => look(now.answer.state));
+  if (now.answer) queue(() => look());
 }
 
 /** Plays the model of a run. */
@@ -316,6 +359,8 @@ export function key(name) {
     $("speed").value = String(Number($("speed").value) + by);
     transport();
   };
+  // Without a world there is nothing to do in it, but another episode or team may have one.
+  if (!now.answer && !["n", "m"].includes(lower)) return false;
   if (name === " ") now.playing ? pause() : play();
   else if (name === "." || name === "ArrowRight") single();
   else if (name === "," || name === "ArrowLeft") pause(), back();
@@ -350,12 +395,10 @@ $("speed").addEventListener("input", transport);
 $("equivariant").addEventListener("click", () => swap("equivariant"));
 $("plain").addEventListener("click", () => swap("plain"));
 $("model").addEventListener("change", () => choose(now.list.find((m) => m.id === $("model").value)));
-for (const id of ["drones", "rows", "cols", "seed"]) {
-  $(id).addEventListener("change", () => {
-    pause();
-    if (id === "seed") now.episode = 0;
-    queue(begin);
-  });
-}
+$("seed").addEventListener("change", () => {
+  pause();
+  now.episode = 0;
+  queue(begin);
+});
 new MutationObserver(() => now.answer && draw()).observe(document.documentElement, { attributeFilter: ["data-theme"] });
 transport();

@@ -10,7 +10,7 @@ const STYLE: &str = "text/css; charset=utf-8";
 const PICTURE: &str = "image/svg+xml";
 
 /// All files: path, kind, content.
-pub(crate) const FILES: [(&str, &str, &str); 12] = [
+pub(crate) const FILES: [(&str, &str, &str); 14] = [
     ("/", HTML, include_str!("../assets/index.html")),
     ("/icon.svg", PICTURE, include_str!("../assets/icon.svg")),
     ("/style.css", STYLE, include_str!("../assets/style.css")),
@@ -20,8 +20,10 @@ pub(crate) const FILES: [(&str, &str, &str); 12] = [
     ("/runs.js", SCRIPT, include_str!("../assets/runs.js")),
     ("/stage.js", SCRIPT, include_str!("../assets/stage.js")),
     ("/board.js", SCRIPT, include_str!("../assets/board.js")),
-    ("/wildlife.js", SCRIPT, include_str!("../assets/wildlife.js")),
-    ("/traffic.js", SCRIPT, include_str!("../assets/traffic.js")),
+    ("/scene.js", SCRIPT, include_str!("../assets/scene.js")),
+    ("/paint.js", SCRIPT, include_str!("../assets/paint.js")),
+    ("/wishes.js", SCRIPT, include_str!("../assets/wishes.js")),
+    ("/fields.js", SCRIPT, include_str!("../assets/fields.js")),
     ("/details.js", SCRIPT, include_str!("../assets/details.js")),
 ];
 

@@ -44,7 +44,7 @@ pub(crate) fn draw(runs: &Runs, ask: &Ask) -> Answer<Value> {
     for id in &ask.runs {
         match runs.record(id) {
             Some(found) => match &*found {
-                Ok(record) => worlds.entry(record.config.world.label()).or_default().push(found.clone()),
+                Ok(record) => worlds.entry(record.world.label.clone()).or_default().push(found.clone()),
                 Err(_) => missing.push(id),
             },
             None => missing.push(id),
@@ -60,7 +60,7 @@ pub(crate) fn draw(runs: &Runs, ask: &Ask) -> Answer<Value> {
 }
 
 fn chart(world: &str, records: &[&Record], ask: &Ask, width: f64) -> Chart {
-    let measure = records.first().map_or(Measure::Return, |r| Measure::of(&r.config.world));
+    let measure = records.first().map_or(Measure::RETURN, |r| Measure::of(&r.world));
     let mut groups: Vec<(String, Vec<&Record>)> = vec![];
     for record in records {
         let name = if ask.group { setting(record, records) } else { record.name.clone() };
@@ -90,7 +90,7 @@ fn chart(world: &str, records: &[&Record], ask: &Ask, width: f64) -> Chart {
         title: world.into(),
         description: ends.collect::<Vec<_>>().join("; "),
         x_label: "environment steps".into(),
-        y_label: measure.label().into(),
+        y_label: measure.label(),
         lines: best.map(|b| Reference::new("best possible", b)).into_iter().collect(),
         series,
         size: [width, (width * 0.42).clamp(180.0, 340.0)],

@@ -1,26 +1,24 @@
 //! An episode, one request at a time. The page holds the state and sends it along; the server keeps nothing.
 //!
-//! Without a state, an episode begins. With one, the policy looks at it; with `step`, it also acts. The random streams
-//! travel as their seed and positions, so an episode is the one that `equimarl play` plays with the same seed.
+//! Without a state, an episode begins. With one, the policy looks at it; with `edit`, something in it is moved or pressed
+//! first; with `step`, the team acts. The random streams travel as their seed and positions, so an episode is the one that
+//! `equimarl play` plays with the same seed.
 
 use crate::error::{Answer, Refusal};
 use crate::models::Model;
-use crate::symmetry;
-use equimarl_learn::{AnyWorld, WorldConfig, likeliest, observe};
-use equimarl_nn::{Features, Judgement, Policy, Sharing};
-use equimarl_worlds::{End, Purpose, Stream, StreamState, Symmetric};
+use crate::{look, settings, symmetry};
+use equimarl_learn::{check_fit, likeliest};
+use equimarl_nn::Judgement;
+use equimarl_worlds::scene::Edit;
+use equimarl_worlds::{End, Envs, GroupAction, Purpose, Registry, Stream, StreamState};
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use std::time::Instant;
 
-/// The largest worlds on the page.
-const MAX_DRONES: usize = 40;
-const MAX_GRID: usize = 41;
-const MAX_JUNCTIONS: usize = 10;
 /// JavaScript counts exactly up to here.
 const MAX_SEED: u64 = 1 << 53;
-/// Pictures of so many agents in one answer.
-const MAX_PICTURES: usize = 24;
+/// A longer state could not be sent back: requests end at [`crate::server::MAX_BODY`].
+const MAX_STATE: usize = 900_000;
 
 /// What the page asks for.
 #[derive(Debug, Deserialize)]
@@ -28,9 +26,9 @@ const MAX_PICTURES: usize = 24;
 pub(crate) struct Ask {
     /// Who decides.
     pub model: String,
-    /// Another size than the model's own.
+    /// Options of the world that are not as the model has them.
     #[serde(default)]
-    size: Size,
+    settings: Map<String, Value>,
     /// Which episode.
     #[serde(default)]
     seed: u64,
@@ -39,6 +37,9 @@ pub(crate) struct Ask {
     /// The state; a new episode begins without one.
     #[serde(default)]
     state: Option<Value>,
+    /// What somebody did to the state by hand.
+    #[serde(default)]
+    edit: Option<Edit>,
     /// Where the streams of chance and of choice are.
     #[serde(default)]
     streams: Option<[String; 2]>,
@@ -51,190 +52,95 @@ pub(crate) struct Ask {
     /// The turn of the twin, by name.
     #[serde(default)]
     element: Option<String>,
-    /// Agents whose pictures are wanted, the first one with its features.
+    /// Agents of which it is wanted what they see, the first one with its features.
     #[serde(default)]
     pictures: Vec<usize>,
 }
 
-/// How large a world.
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Size {
-    #[serde(default)]
-    drones: Option<usize>,
-    #[serde(default)]
-    rows: Option<usize>,
-    #[serde(default)]
-    cols: Option<usize>,
-}
-
 /// Answers for a model in its world.
-pub(crate) fn answer(model: &Model, ask: &Ask) -> Answer<Value> {
-    let world = sized(&model.world, &ask.size)?;
-    // The page shows every symmetry that the world has, whatever the network knows of it.
-    let group = match world {
-        WorldConfig::Wildlife { .. } => "D4",
-        WorldConfig::Traffic { .. } => world.usual_group(),
-    };
-    match world.build(&group.parse()?)? {
-        AnyWorld::Wildlife(world) => play(&model.policy, world, ask),
-        AnyWorld::Traffic(world) => play(&model.policy, world, ask),
-    }
-}
-
-fn sized(world: &WorldConfig, size: &Size) -> Answer<WorldConfig> {
-    let mut world = world.clone();
-    let fits = match &mut world {
-        WorldConfig::Wildlife { drones, grid } => {
-            *drones = size.drones.unwrap_or(*drones);
-            *drones <= MAX_DRONES && *grid <= MAX_GRID && size.rows.or(size.cols).is_none()
-        }
-        WorldConfig::Traffic { rows, cols, step_limit, arrival_steps, .. } => {
-            *rows = size.rows.unwrap_or(*rows);
-            *cols = size.cols.unwrap_or(*cols);
-            let small =
-                (*rows).max(*cols) <= MAX_JUNCTIONS && *arrival_steps <= 10_000 && *step_limit <= 100_000;
-            small && size.drones.is_none()
-        }
-    };
-    if !fits {
-        return Err(Refusal::impossible(format!(
-            "the page shows up to {MAX_DRONES} drones on {MAX_GRID} x {MAX_GRID} cells, or {MAX_JUNCTIONS} x \
-             {MAX_JUNCTIONS} junctions"
-        )));
-    }
-    Ok(world)
-}
-
-fn play<W: Symmetric>(policy: &Policy, mut world: W, ask: &Ask) -> Answer<Value> {
+pub(crate) fn answer(registry: &Registry, model: &Model, ask: &Ask) -> Answer<Value> {
     if ask.seed > MAX_SEED || ask.episode > MAX_SEED {
         return Err(Refusal::bad(format!("seeds and episodes end at {MAX_SEED}")));
     }
-    fits(policy, &world)?;
-    let (mut chance, mut choice) = streams(ask)?;
-    match &ask.state {
-        Some(state) => world.load(state)?,
-        None => world.reset(&mut chance),
-    }
+    let world = settings::asked(registry, &model.world, &ask.settings)?;
+    let mut envs = settings::make(registry, &world)?;
+    let policy = &model.policy;
+    check_fit(envs.spec(), policy.config())?;
+    let [mut chance, mut choice] = streams(ask)?;
+    begin(&mut *envs, ask, &mut chance)?;
     let mut answer = json!({});
+    let mut actions = vec![];
+    let mut end = End::Running;
     if ask.step {
-        let (said, _) = judge(policy, &world)?;
-        let actions = choose(&said, policy.actions(), ask.greedy, &mut choice);
-        let draw = world.draw(&mut chance);
-        let outcome = world.step(&actions, &draw);
-        let end = match outcome.end {
+        let (said, _) = look::judge(policy, &*envs)?;
+        actions = choose(&said, policy.actions(), ask.greedy, &mut choice);
+        put_stream(&mut *envs, &chance)?;
+        let outcome = envs.step_one(0, &actions)?;
+        chance = stream_of(&*envs)?;
+        end = outcome.end;
+        let words = match end {
             End::Running => "running",
             End::Terminated => "terminated",
             End::Truncated => "truncated",
         };
-        answer = json!({ "actions": actions, "reward": outcome.reward, "end": end });
+        answer = json!({ "actions": actions, "reward": outcome.reward, "end": words });
     }
+    let acts = GroupAction::new(envs.spec())?;
     let start = Instant::now();
-    let (said, layers) = judge(policy, &world)?;
+    let (said, layers) = look::judge(policy, &*envs)?;
     answer["microseconds"] = json!(start.elapsed().as_micros() as u64);
     answer["streams"] = json!([position(&chance)?, position(&choice)?]);
-    answer["state"] = world.save();
-    answer["here"] = view(policy, &world, &said, &layers, &ask.pictures)?;
-    answer["elements"] = symmetry::elements(policy, &world)?;
+    answer["world"] = look::world(envs.spec(), &acts.group);
+    answer["title"] = json!(registry.title(&world));
+    answer["assumed"] = json!(model.assumed);
+    answer["measure"] = look::measure(&*envs, end);
+    answer["state"] = state(&*envs)?;
+    answer["here"] = look::view(policy, &*envs, &actions, (&said, &layers), &ask.pictures)?;
+    answer["elements"] = symmetry::elements(policy, &acts)?;
     if let Some(name) = &ask.element {
-        answer["twin"] = symmetry::twin(policy, &world, &said, name, &ask.pictures)?;
+        let team = (policy, &acts);
+        answer["twin"] = symmetry::twin(team, &*envs, &actions, &said, name, &ask.pictures)?;
     }
     Ok(answer)
 }
 
-/// What the policy says of one state, each picture encoded by itself: sharing turned pictures would make every network
-/// look equivariant.
-pub(crate) fn judge<W: Symmetric>(policy: &Policy, world: &W) -> Answer<(Judgement, Vec<Features>)> {
-    Ok(policy.explain(&observe([world], policy.config(), &Sharing::None)?)?)
-}
-
-/// What the page draws of a state.
-pub(crate) fn view<W: Symmetric>(
-    policy: &Policy,
-    world: &W,
-    said: &Judgement,
-    layers: &[Features],
-    pictured: &[usize],
-) -> Answer<Value> {
-    let (agents, actions) = (world.agents(), policy.actions());
-    let probabilities: Vec<Vec<f64>> = said.log_probabilities.chunks(actions).map(probabilities).collect();
-    let (mut edges, mut heard) = (vec![], vec![]);
-    let central = policy.config().kind.is_central();
-    for agent in 0..agents {
-        world.neighbours(agent, &mut heard);
-        edges.extend(heard.iter().map(|e| [agent, e.from]));
-    }
-    // Messages are the features before each round; their strength is what a reader can see of them.
-    let norm = |row: &[f32]| row.iter().map(|x| f64::from(x * x)).sum::<f64>().sqrt();
-    let rounds: Vec<Vec<f64>> = match central {
-        true => vec![],
-        false => layers[..policy.rounds()]
-            .iter()
-            .map(|layer| layer.rows.chunks(layer.width).map(|row| rounded(norm(row))).collect())
-            .collect(),
+/// Puts the world into the state that is asked about, changed as somebody did by hand.
+fn begin(envs: &mut dyn Envs, ask: &Ask, chance: &mut Stream) -> Answer<()> {
+    let Some(state) = &ask.state else {
+        if ask.edit.is_some() {
+            return Err(Refusal::bad("an edit needs the state that it changes"));
+        }
+        envs.start(0, chance.clone())?;
+        *chance = stream_of(envs)?;
+        return Ok(());
     };
-    let shape = world.picture_shape();
-    let mut pictures = serde_json::Map::new();
-    let mut picture = vec![0.0; shape.len()];
-    for &agent in pictured.iter().take(MAX_PICTURES).filter(|&&a| a < agents) {
-        world.render(&world.observation_key(agent), &mut picture);
-        let hex: String =
-            picture.iter().map(|v| format!("{:x}", (v * 15.0).round().clamp(0.0, 15.0) as u8)).collect();
-        pictures.insert(agent.to_string(), json!(hex));
-    }
-    Ok(json!({
-        "probabilities": probabilities,
-        "value": said.values[0],
-        "edges": edges,
-        "central": central,
-        "rounds": rounds,
-        "pictures": { "shape": [shape.channels, shape.height, shape.width], "of": pictures },
-        "features": features(policy, layers, pictured.first().copied(), agents),
-    }))
-}
-
-/// The last features of one agent: a row per channel, a column per group element.
-fn features(policy: &Policy, layers: &[Features], agent: Option<usize>, agents: usize) -> Value {
-    let (Some(agent), Some(last)) = (agent, layers.last()) else { return Value::Null };
-    if policy.config().kind.is_central() || agent >= agents {
-        return Value::Null;
-    }
-    let row = &last.rows[agent * last.width..(agent + 1) * last.width];
-    let names: Vec<String> = match policy.config().group() {
-        Ok(group) => group.elements().map(|g| group.element_name(g).to_string()).collect(),
-        Err(_) => return Value::Null,
-    };
-    let values: Vec<f64> = row.iter().map(|&v| rounded(f64::from(v))).collect();
-    json!({ "columns": names.len(), "names": names, "values": values })
-}
-
-pub(crate) fn probabilities(row: &[f32]) -> Vec<f64> {
-    row.iter().map(|&p| rounded(f64::from(p.exp()))).collect()
-}
-
-/// Seven decimals are as fine as single precision, and short.
-fn rounded(x: f64) -> f64 {
-    (x * 1e7).round() / 1e7
-}
-
-/// Refuses a world with other pictures or actions than the network's. Of teams, only central networks care.
-fn fits<W: Symmetric>(policy: &Policy, world: &W) -> Answer<()> {
-    let (setting, shape) = (&policy.config().setting, world.picture_shape());
-    if [shape.channels, shape.height, shape.width] != setting.picture || world.actions() != policy.actions() {
-        return Err(Refusal::impossible("this model was made for another world"));
+    let exact = envs.exact_mut().ok_or_else(|| Refusal::impossible("this world does not save its state"))?;
+    exact.set_state(0, state)?;
+    if let Some(edit) = &ask.edit {
+        exact.edit(0, edit)?;
     }
     Ok(())
 }
 
+/// The state for the page to keep.
+fn state(envs: &dyn Envs) -> Answer<Value> {
+    let exact = envs.exact().ok_or_else(|| Refusal::impossible("this world does not save its state"))?;
+    let state = exact.state(0);
+    if state.to_string().len() > MAX_STATE {
+        return Err(Refusal::impossible("the state of this world is too large for the page"));
+    }
+    Ok(state)
+}
+
 fn choose(said: &Judgement, actions: usize, greedy: bool, choice: &mut Stream) -> Vec<usize> {
     let one = |row: &[f32]| {
-        if greedy { likeliest(row) } else { equimarl_learn::sample(actions, |a| row[a], choice) }
+        if greedy { likeliest(row) } else { equimarl_learn::sample(actions, |a| row[a], choice.unit()) }
     };
     said.log_probabilities.chunks(actions).map(one).collect()
 }
 
 /// The streams of this episode, where the page says that they are.
-fn streams(ask: &Ask) -> Answer<(Stream, Stream)> {
+fn streams(ask: &Ask) -> Answer<[Stream; 2]> {
     let at = |purpose: Purpose, position: Option<&String>| -> Answer<Stream> {
         let Some(position) = position else { return Ok(Stream::new(ask.seed, purpose, ask.episode)) };
         let position: u64 =
@@ -247,7 +153,23 @@ fn streams(ask: &Ask) -> Answer<(Stream, Stream)> {
         Some([chance, choice]) => [Some(chance), Some(choice)],
         None => [None, None],
     };
-    Ok((at(Purpose::Evaluation, chance)?, at(Purpose::EvaluationAction, choice)?))
+    Ok([at(Purpose::Evaluation, chance)?, at(Purpose::EvaluationAction, choice)?])
+}
+
+/// The stream that the environment draws from.
+fn stream_of(envs: &dyn Envs) -> Answer<Stream> {
+    let saved = envs.save();
+    let state = saved.get("streams").and_then(|all| all.get(0)).cloned().unwrap_or_default();
+    let state: StreamState = serde_json::from_value(state).map_err(Refusal::impossible)?;
+    Ok(Stream::load(&state)?)
+}
+
+/// Lets the environment draw from this stream, its state untouched: starting it would begin an episode.
+fn put_stream(envs: &mut dyn Envs, stream: &Stream) -> Answer<()> {
+    let mut saved = envs.save();
+    saved["streams"] = json!([stream.save()]);
+    envs.load(&saved)?;
+    Ok(())
 }
 
 fn position(stream: &Stream) -> Answer<Value> {

@@ -76,9 +76,12 @@ impl News {
 async fn list(app: Arc<App>) -> Arc<str> {
     let look = move || {
         let rows = app.runs.look();
-        json!({ "models": app.models.list(&rows), "runs": rows }).to_string().into()
+        let (models, worlds) = (app.models.list(&rows), app.models.worlds());
+        json!({ "worlds": worlds, "models": models, "runs": rows }).to_string().into()
     };
-    tokio::task::spawn_blocking(look).await.unwrap_or_else(|_| "{\"runs\":[],\"models\":[]}".into())
+    tokio::task::spawn_blocking(look)
+        .await
+        .unwrap_or_else(|_| "{\"runs\":[],\"models\":[],\"worlds\":[]}".into())
 }
 
 /// What one listener hears.

@@ -27,9 +27,11 @@ mod episode;
 mod error;
 mod events;
 mod guard;
+mod look;
 mod models;
 mod runs;
 mod server;
+mod settings;
 mod symmetry;
 
 pub use error::{Error, Result};

@@ -2,11 +2,12 @@
 
 use crate::error::{Answer, Error, Refusal, Result};
 use crate::runs::{Row, Runs};
+use crate::settings::{as_json, describe};
 use equimarl_group::Group;
-use equimarl_learn::WorldConfig;
 use equimarl_learn::checkpoint::{self, Snapshot};
-use equimarl_nn::{Kind, Network, NetworkConfig, Policy, Setting};
-use equimarl_worlds::{Purpose, Stream};
+use equimarl_learn::{setting, world_of};
+use equimarl_nn::{Kind, Network, NetworkConfig, Policy};
+use equimarl_worlds::{Purpose, Registry, Stream, WorldConfig};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,13 +15,8 @@ use std::time::SystemTime;
 
 /// Teams that stay in memory.
 const KEPT: usize = 12;
-/// The untrained ones.
-const FRESH: [(&str, &str, Kind); 4] = [
-    ("fresh:wildlife:equivariant", "wildlife", Kind::Equivariant),
-    ("fresh:wildlife:plain", "wildlife", Kind::Plain),
-    ("fresh:traffic:equivariant", "traffic", Kind::Equivariant),
-    ("fresh:traffic:plain", "traffic", Kind::Plain),
-];
+/// The kinds of networks of untrained teams.
+const FRESH: [Kind; 2] = [Kind::Equivariant, Kind::Plain];
 /// A fresh policy head is close to zero, and every action about as likely. Larger, it has opinions that one can see.
 const OPINION: f32 = 25.0;
 
@@ -28,13 +24,16 @@ const OPINION: f32 = 25.0;
 pub(crate) struct Model {
     pub policy: Policy,
     pub world: WorldConfig,
+    /// What had to be assumed of its world.
+    pub assumed: Option<String>,
 }
 
-/// A file and when it was last written.
-type Stamp = (PathBuf, Option<SystemTime>);
+/// A file and when it was last written; no file for untrained teams.
+type Stamp = Option<(PathBuf, Option<SystemTime>)>;
 
 /// All teams.
 pub(crate) struct Models {
+    registry: Registry,
     /// A model file that is not part of a run.
     file: Option<PathBuf>,
     kept: Mutex<Vec<(String, Stamp, Arc<Model>)>>,
@@ -42,11 +41,16 @@ pub(crate) struct Models {
 
 impl Models {
     /// With a model file of its own, which must be readable.
-    pub fn new(file: Option<PathBuf>) -> Result<Models> {
+    pub fn new(registry: &Registry, file: Option<PathBuf>) -> Result<Models> {
         if let Some(file) = &file {
-            of_file(file, None)?;
+            of_file(registry, file)?;
         }
-        Ok(Models { file, kept: Mutex::new(vec![]) })
+        Ok(Models { registry: registry.clone(), file, kept: Mutex::new(vec![]) })
+    }
+
+    /// The worlds, and what can be set in each.
+    pub fn worlds(&self) -> Value {
+        self.registry.iter().map(describe).collect()
     }
 
     /// The teams that can be asked for, the trained ones first.
@@ -54,38 +58,58 @@ impl Models {
         let mut list = vec![];
         if let Some(file) = &self.file {
             let name = file.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
-            if let Ok((model, _)) = of_file(file, None) {
-                list.push(entry("file", &name, &model.world.label(), kind(&model), false));
+            if let Ok(model) = self.read("file", file) {
+                let kind = model.policy.config().kind.name();
+                list.push(self.entry("file", &name, &model.world, kind, false));
             }
         }
-        for row in rows.iter().filter(|r| r.playable && r.state != "unreadable") {
+        for row in rows.iter().filter(|r| r.playable) {
+            let Some(world) = &row.config else { continue };
             let so_far = if row.state == "finished" { "" } else { " (so far)" };
             let name = format!("{}{so_far}", row.id);
-            list.push(entry(&format!("run:{}", row.id), &name, &row.world, &row.method, false));
+            list.push(self.entry(&format!("run:{}", row.id), &name, world, &row.method, false));
         }
-        for (id, world, kind) in FRESH {
-            let size = WorldConfig::named(world).map(|w| w.label()).unwrap_or_default();
-            list.push(entry(id, &format!("untrained {kind}"), &size, kind.name(), true));
+        for name in self.registry.names() {
+            let Ok(world) = self.registry.usual(name) else { continue };
+            for kind in FRESH {
+                let id = format!("fresh:{name}:{kind}");
+                list.push(self.entry(&id, &format!("untrained {kind}"), &world, kind.name(), true));
+            }
         }
         json!(list)
     }
 
+    fn entry(&self, id: &str, name: &str, world: &WorldConfig, method: &str, fresh: bool) -> Value {
+        json!({
+            "id": id, "name": name, "world": world.name, "label": self.registry.label(world),
+            "settings": as_json(&world.settings), "method": method, "fresh": fresh,
+        })
+    }
+
     /// The team with this name.
     pub fn get(&self, id: &str, runs: &Runs) -> Answer<Arc<Model>> {
-        let path = match id.split_once(':') {
-            None if id == "file" => self.file.clone().ok_or_else(no_model)?,
-            Some(("run", run)) => runs.model(run).ok_or_else(no_model)?,
-            Some(("fresh", _)) if FRESH.iter().any(|f| f.0 == id) => PathBuf::new(),
-            _ => return Err(no_model()),
-        };
-        let is_file = path != PathBuf::new();
-        let written = match std::fs::metadata(&path) {
-            Ok(about) => about.modified().ok(),
-            // It went between the last look and this one.
-            Err(_) if is_file => return Err(no_model()),
-            Err(_) => None,
-        };
-        let stamp = (path, written);
+        match id.split_once(':') {
+            None if id == "file" => self.read(id, self.file.as_ref().ok_or_else(no_model)?),
+            Some(("run", run)) => self.read(id, &runs.model(run).ok_or_else(no_model)?),
+            Some(("fresh", what)) => {
+                let (world, kind) = what.rsplit_once(':').ok_or_else(no_model)?;
+                let kind = FRESH.into_iter().find(|k| k.name() == kind).ok_or_else(no_model)?;
+                let world = self.registry.usual(world).map_err(|_| no_model())?;
+                self.kept(id, None, || fresh(&self.registry, &world, kind))
+            }
+            _ => Err(no_model()),
+        }
+    }
+
+    fn read(&self, id: &str, file: &Path) -> Answer<Arc<Model>> {
+        // It may have gone between the last look and this one.
+        let about = std::fs::metadata(file).map_err(|_| no_model())?;
+        let stamp = Some((file.to_path_buf(), about.modified().ok()));
+        self.kept(id, stamp, || Ok(of_file(&self.registry, file)?))
+    }
+
+    /// A team that is in memory as it is now, or is made.
+    fn kept(&self, id: &str, stamp: Stamp, make: impl FnOnce() -> Answer<Model>) -> Answer<Arc<Model>> {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(at) = kept.iter().position(|(name, found, _)| name == id && *found == stamp) {
             // The ones used last stay.
@@ -94,10 +118,7 @@ impl Models {
             kept.push(entry);
             return Ok(model);
         }
-        let model = Arc::new(match FRESH.iter().find(|f| f.0 == id) {
-            Some((_, world, kind)) => fresh(world, *kind)?,
-            None => of_file(&stamp.0, stamp.0.parent())?.0,
-        });
+        let model = Arc::new(make()?);
         kept.retain(|(name, _, _)| name != id);
         if kept.len() >= KEPT {
             kept.remove(0);
@@ -111,68 +132,42 @@ fn no_model() -> Refusal {
     Refusal::unknown("there is no such model; it may have been deleted")
 }
 
-fn entry(id: &str, name: &str, world: &str, method: &str, fresh: bool) -> Value {
-    json!({ "id": id, "name": name, "world": world, "method": method, "fresh": fresh })
-}
-
-fn kind(model: &Model) -> &'static str {
-    model.policy.config().kind.name()
-}
-
-/// A model file or a checkpoint; a run beside it says what its world is like.
-fn of_file(file: &Path, run: Option<&Path>) -> Result<(Model, NetworkConfig)> {
-    let beside = || Some(checkpoint::read_config(run?).ok()?.world);
-    let (network, world) = match Network::load(file) {
-        Ok((network, _)) => (network, beside()),
-        Err(error) => match Snapshot::load(file) {
-            Ok(snapshot) => (snapshot.network, Some(snapshot.config.world)),
-            Err(_) => return Err(Error::Nothing(format!("cannot use {}: {error}", file.display()))),
-        },
-    };
-    let config = network.config().clone();
-    let world = match world {
-        Some(world) => world,
-        None => world_of(&config.setting).ok_or_else(|| {
-            Error::Nothing(format!(
-                "{} was made for the world `{}`, which this page cannot show",
-                file.display(),
-                config.setting.world
-            ))
-        })?,
-    };
-    Ok((Model { policy: network.policy()?, world }, config))
-}
-
-/// The world that a network was made for, in the size that it was made for.
-fn world_of(setting: &Setting) -> Option<WorldConfig> {
-    match WorldConfig::named(&setting.world).ok()? {
-        WorldConfig::Wildlife { .. } => {
-            Some(WorldConfig::Wildlife { drones: setting.agents, grid: setting.picture[1] / 3 })
+/// A model file or a checkpoint. A model of the first format does not know its world, but a run beside it may.
+fn of_file(registry: &Registry, file: &Path) -> Result<Model> {
+    let unusable =
+        |error: &dyn std::fmt::Display| Error::Nothing(format!("cannot use {}: {error}", file.display()));
+    let (network, metadata) = match Network::load(file) {
+        Ok(found) => found,
+        Err(error) => {
+            let Ok(snapshot) = Snapshot::load(registry, file) else { return Err(unusable(&error)) };
+            let (policy, world) = (snapshot.network.policy()?, snapshot.config.world);
+            return Ok(Model { policy, world, assumed: None });
         }
-        WorldConfig::Traffic { arrival_steps, arrival_probability, step_limit, .. } => {
-            // The whole city's picture is 5 (8R - 1) x 5 (8C - 1) pixels.
-            let [rows, cols] = [1, 2].map(|k| (setting.central_picture[k] / 5 + 1) / 8);
-            Some(WorldConfig::Traffic { rows, cols, arrival_steps, arrival_probability, step_limit })
-        }
-    }
+    };
+    let known = world_of(registry, &metadata).map_err(|e| unusable(&e))?;
+    let beside = || checkpoint::read_config(registry, file.parent()?).ok().map(|config| config.world);
+    let of_run = known.assumed.as_ref().and_then(|_| beside()).filter(|w| w.name == known.world.name);
+    let policy = network.policy()?;
+    Ok(match of_run {
+        Some(world) => Model { policy, world, assumed: None },
+        None => Model { policy, world: known.world, assumed: known.assumed },
+    })
 }
 
 /// A network with random weights.
-fn fresh(world: &str, kind: Kind) -> Answer<Model> {
-    let world = WorldConfig::named(world)?;
-    let group: Group = if kind.is_plain() { "C1" } else { "C4" }.parse()?;
-    let config = NetworkConfig::paper(world.setting(&group)?, kind, &group);
+fn fresh(registry: &Registry, world: &WorldConfig, kind: Kind) -> Answer<Model> {
+    let usual = registry.get(&world.name)?.symmetries(&world.settings).usual;
+    let group: Group = if kind.is_plain() { Group::cyclic(1)? } else { usual.parse()? };
+    let envs = registry.make(world, &group, 1)?;
+    let config = NetworkConfig::usual(setting(envs.spec(), kind)?, kind, &group);
     let mut stream = Stream::new(1, Purpose::Weights, 0);
     let mut network = Network::init(&config, &mut || stream.normal())?;
-    let parameters = network.parameters().into_iter().map(|(name, mut values)| {
+    for (name, range) in network.named() {
         if name == "policy.weight" {
-            values.iter_mut().for_each(|v| *v *= OPINION);
+            network.values_mut()[range].iter_mut().for_each(|v| *v *= OPINION);
         }
-        values
-    });
-    let parameters: Vec<Vec<f32>> = parameters.collect();
-    network.set_parameters(parameters)?;
-    Ok(Model { policy: network.policy()?, world })
+    }
+    Ok(Model { policy: network.policy()?, world: world.clone(), assumed: None })
 }
 
 impl From<Error> for Refusal {

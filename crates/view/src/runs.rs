@@ -5,6 +5,7 @@
 
 use equimarl_lab::{Record, State};
 use equimarl_learn::checkpoint;
+use equimarl_worlds::{Registry, WorldConfig};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fs;
@@ -31,7 +32,11 @@ pub(crate) struct Row {
     pub state: &'static str,
     /// Why it cannot be read.
     pub problem: Option<String>,
+    /// The world's name and size.
     pub world: String,
+    /// The world, if this program has it.
+    #[serde(skip)]
+    pub config: Option<WorldConfig>,
     pub method: String,
     pub group: String,
     pub seed: u64,
@@ -42,9 +47,18 @@ pub(crate) struct Row {
     /// The last point of its curve.
     #[serde(rename = "return")]
     pub mean_return: Option<f64>,
-    pub waiting: Option<f64>,
+    /// What people look at first in this world, if that is not the return.
+    pub measure: Option<Value>,
     /// Whether it has a team to play: its model, or that of a checkpoint.
     pub playable: bool,
+}
+
+/// The last value of a world's own measure.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(crate) struct Value {
+    pub name: String,
+    pub title: String,
+    pub value: f64,
 }
 
 /// What a file was like when it was read.
@@ -58,14 +72,15 @@ struct Known {
 
 /// All runs below a folder.
 pub(crate) struct Runs {
+    registry: Registry,
     root: Option<PathBuf>,
     known: Mutex<BTreeMap<String, Known>>,
 }
 
 impl Runs {
     /// Below `root`, which may be a run itself; nothing if there is none.
-    pub fn new(root: Option<PathBuf>) -> Runs {
-        Runs { root, known: Mutex::new(BTreeMap::new()) }
+    pub fn new(registry: &Registry, root: Option<PathBuf>) -> Runs {
+        Runs { registry: registry.clone(), root, known: Mutex::new(BTreeMap::new()) }
     }
 
     /// Looks again, and gives all runs in the order of their names.
@@ -85,9 +100,9 @@ impl Runs {
                 .map(|file| stamp(&path.join(file)));
             let entry = match known.remove(&id) {
                 Some(entry) if entry.stamps == stamps => entry,
-                _ => Known { stamps, record: Arc::new(read(&path, &id, stamps[1])) },
+                _ => Known { stamps, record: Arc::new(read(&self.registry, &path, &id, stamps[1])) },
             };
-            rows.push(row(&id, &entry, &path, &locks));
+            rows.push(row(&self.registry, &id, &entry, &path, &locks));
             now.insert(id, entry);
         }
         *known = now;
@@ -162,15 +177,14 @@ fn stamp(path: &Path) -> Stamp {
     Some((about.len(), about.modified().unwrap_or(SystemTime::UNIX_EPOCH)))
 }
 
-fn read(path: &Path, id: &str, metrics: Stamp) -> std::result::Result<Record, String> {
+fn read(registry: &Registry, path: &Path, id: &str, metrics: Stamp) -> std::result::Result<Record, String> {
     if metrics.is_some_and(|(length, _)| length > MAX_METRICS) {
         return Err("its metrics are too large to be shown".into());
     }
-    Record::of_run(path, id, None).map_err(|e| e.to_string())
+    Record::of_run(registry, path, id, None).map_err(|e| e.to_string())
 }
 
-fn row(id: &str, known: &Known, path: &Path, locks: &[u64]) -> Row {
-    let playable = playable(path).is_some();
+fn row(registry: &Registry, id: &str, known: &Known, path: &Path, locks: &[u64]) -> Row {
     let record = match &*known.record {
         Ok(record) => record,
         Err(why) => {
@@ -179,6 +193,7 @@ fn row(id: &str, known: &Known, path: &Path, locks: &[u64]) -> Row {
                 state: "unreadable",
                 problem: Some(why.clone()),
                 world: String::new(),
+                config: None,
                 method: String::new(),
                 group: String::new(),
                 seed: 0,
@@ -186,8 +201,8 @@ fn row(id: &str, known: &Known, path: &Path, locks: &[u64]) -> Row {
                 steps: 0,
                 done: 0,
                 mean_return: None,
-                waiting: None,
-                playable,
+                measure: None,
+                playable: false,
             };
         }
     };
@@ -200,11 +215,18 @@ fn row(id: &str, known: &Known, path: &Path, locks: &[u64]) -> Row {
         State::Unfinished => ("stopped", None),
     };
     let finished = record.state == State::Finished;
+    // A team can be played only where there is its world.
+    let known_world = registry.get(&config.world.name).is_ok();
+    let measure = record.world.first.as_ref().and_then(|first| {
+        let value = *curve.measures.get(&first.name)?.last()?;
+        Some(Value { name: first.name.clone(), title: first.title.clone(), value })
+    });
     Row {
         id: id.into(),
         state,
         problem,
-        world: config.world.label(),
+        world: record.world.label.clone(),
+        config: known_world.then(|| config.world.clone()),
         method: config.method.to_string(),
         group: config.group.clone(),
         seed: config.seed,
@@ -212,8 +234,8 @@ fn row(id: &str, known: &Known, path: &Path, locks: &[u64]) -> Row {
         steps: config.steps,
         done: if finished { config.steps } else { curve.steps.last().copied().unwrap_or(0) },
         mean_return: curve.returns.last().copied(),
-        waiting: curve.waiting.last().copied(),
-        playable,
+        measure,
+        playable: known_world && playable(path).is_some(),
     }
 }
 

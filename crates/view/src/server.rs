@@ -16,6 +16,7 @@ use axum::middleware::from_fn_with_state;
 use axum::response::sse::{KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
+use equimarl_worlds::Registry;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -25,12 +26,14 @@ use std::sync::Arc;
 
 /// The port that is tried first.
 pub const USUAL_PORT: u16 = 7878;
-/// A busy city is some 40 kB.
-const MAX_BODY: usize = 1 << 20;
+/// The state of a busy city is some 40 kB.
+pub(crate) const MAX_BODY: usize = 1 << 20;
 
 /// What to show, and where.
 #[derive(Clone, Debug)]
 pub struct Options {
+    /// The worlds that there are.
+    pub registry: Registry,
     /// A folder of runs, a run, or a model file; untrained teams can be played without any.
     pub what: Option<PathBuf>,
     /// The address to listen on.
@@ -43,12 +46,19 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Options {
-        Options { what: None, address: IpAddr::from([127, 0, 0, 1]), port: None, allow_hosts: vec![] }
+        Options {
+            registry: equimarl_worlds::builtin(),
+            what: None,
+            address: IpAddr::from([127, 0, 0, 1]),
+            port: None,
+            allow_hosts: vec![],
+        }
     }
 }
 
 /// What all requests share.
 pub(crate) struct App {
+    pub registry: Registry,
     pub runs: Runs,
     pub models: Models,
     news: News,
@@ -74,7 +84,9 @@ impl Server {
                 .map_err(|e| Error::Nothing(format!("cannot look at {}: {e}", what.display())))?;
             if found.is_dir() { root = Some(found) } else { file = Some(found) }
         }
-        let app = App { runs: Runs::new(root), models: Models::new(file)?, news: News::new() };
+        let registry = options.registry.clone();
+        let (runs, models) = (Runs::new(&registry, root), Models::new(&registry, file)?);
+        let app = App { registry, runs, models, news: News::new() };
         let listener = listen(options)?;
         let address = listener.local_addr().map_err(Error::Start)?;
         let guard = Arc::new(Guard::new(address.port(), &options.allow_hosts));
@@ -150,7 +162,7 @@ async fn draw(State(app): State<Arc<App>>, request: Request) -> Answer<Response>
 
 async fn play(State(app): State<Arc<App>>, request: Request) -> Answer<Response> {
     let ask: episode::Ask = body(request).await?;
-    work(move || episode::answer(&*app.models.get(&ask.model, &app.runs)?, &ask)).await
+    work(move || episode::answer(&app.registry, &*app.models.get(&ask.model, &app.runs)?, &ask)).await
 }
 
 #[derive(Deserialize)]

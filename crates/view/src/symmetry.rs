@@ -1,49 +1,69 @@
 //! A state beside its turned twin, the policy computed for each by itself:
 //! pi(g s)\[g i\]\[g a\] - pi(s)\[i\]\[a\] for every agent i and action a, and V(g s) - V(s).
 
-use crate::episode::{self, judge};
 use crate::error::{Answer, Refusal};
-use equimarl_group::{Element, Plane};
+use crate::look::{self, judge};
+use equimarl_group::{Element, Group, Plane};
 use equimarl_nn::{Judgement, Policy};
-use equimarl_worlds::Symmetric;
+use equimarl_worlds::{Envs, GroupAction};
 use serde_json::{Value, json};
 
 /// All turns of this world, how they move the plane, and which of them the network has built in.
-pub(crate) fn elements<W: Symmetric>(policy: &Policy, world: &W) -> Answer<Value> {
-    let symmetry = world.symmetry();
-    let own = policy.config().group()?;
-    let known = Plane::new(&own)?;
-    let known: Vec<[[i32; 2]; 2]> = own.elements().map(|g| known.matrix(g)).collect();
-    let list = symmetry.group.elements().map(|g| {
-        let matrix = symmetry.plane.matrix(g);
+pub(crate) fn elements(policy: &Policy, acts: &GroupAction) -> Answer<Value> {
+    let (own, group) = (policy.config().group()?, &acts.group);
+    // Where the group acts on what one agent sees and not on the whole world, nothing can be turned.
+    let all = group.elements().filter(|&g| acts.is_global() || g == group.identity());
+    let list = all.map(|g| {
+        let matrix = acts.plane().map(|plane| plane.matrix(g));
+        let name = group.element_name(g);
+        let moves = g == group.identity() || matrix != Some([[1, 0], [0, 1]]);
         json!({
-            "name": symmetry.group.element_name(g),
-            "words": words(matrix),
+            "name": name,
+            "words": matrix.filter(|_| moves).map_or(name, |matrix| words(matrix)),
             "matrix": matrix,
-            "built_in": known.contains(&matrix),
+            "identity": g == group.identity(),
+            "built_in": in_network(&own, acts, g).is_some(),
         })
     });
     Ok(json!(list.collect::<Vec<Value>>()))
 }
 
+/// The element of the network's group that acts as g does, if there is one.
+fn in_network(own: &Group, acts: &GroupAction, g: Element) -> Option<Element> {
+    if *own == acts.group {
+        return Some(g);
+    }
+    if g == acts.group.identity() {
+        return Some(own.identity());
+    }
+    // Of different groups, only what they do to the plane can be compared; if that tells all elements apart.
+    let (plane, known) = (acts.plane()?, Plane::new(own).ok()?);
+    let alike = acts.group.elements().filter(|&h| plane.matrix(h) == plane.matrix(g)).count();
+    own.elements().find(|&h| alike == 1 && known.matrix(h) == plane.matrix(g))
+}
+
 /// The twin of a state, what the policy says there, and how far that is from what it should say.
-pub(crate) fn twin<W: Symmetric>(
-    policy: &Policy,
-    world: &W,
+pub(crate) fn twin(
+    (policy, acts): (&Policy, &GroupAction),
+    envs: &dyn Envs,
+    taken: &[usize],
     said: &Judgement,
     name: &str,
     pictured: &[usize],
 ) -> Answer<Value> {
-    let group = &world.symmetry().group;
-    let g: Element = group
-        .elements()
-        .find(|&g| group.element_name(g) == name)
+    let group = &acts.group;
+    let g = group
+        .element(name)
         .ok_or_else(|| Refusal::unknown(format!("{group} has no element of that name")))?;
-    let turned = world.turned(g)?;
-    let (there, there_layers) = judge(policy, &turned)?;
-    let (agents, actions) = (world.agents(), policy.actions());
-    let to_agent: Vec<usize> = (0..agents).map(|i| world.turn_agent(g, i)).collect();
-    let to_action: Vec<usize> = (0..actions).map(|a| world.turn_action(g, a)).collect();
+    if !acts.is_global() && g != group.identity() {
+        return Err(Refusal::impossible("this world cannot be turned as a whole"));
+    }
+    let exact = envs.exact().ok_or_else(|| Refusal::impossible("this world cannot be turned"))?;
+    let turned = exact.transformed(g)?;
+    let (there, there_layers) = judge(policy, &*turned)?;
+    let (agents, actions) = (envs.spec().agents, policy.actions());
+    let to_agent: Vec<usize> = (0..agents).map(|i| acts.agent(g, i)).collect();
+    let to_action: Vec<usize> = (0..actions).map(|a| acts.action(g, a)).collect();
     let mut expected = vec![0.0f32; agents * actions];
     let mut differences = vec![vec![0.0f64; actions]; agents];
     for (i, &image) in to_agent.iter().enumerate() {
@@ -55,27 +75,31 @@ pub(crate) fn twin<W: Symmetric>(
         }
     }
     let largest = differences.iter().flatten().fold(0.0f64, |m, &d| m.max(d));
-    // The page shows the pictures and features of the same agents, under the index that they have there.
+    let mut turned_taken = vec![0; taken.len()];
+    for (&image, &action) in to_agent.iter().zip(taken) {
+        turned_taken[image] = to_action[action];
+    }
+    // The page shows what the same agents see and feel, under the index that they have there.
     let images: Vec<usize> = pictured.iter().filter(|&&a| a < agents).map(|&a| to_agent[a]).collect();
-    let mut seen = episode::view(policy, &turned, &there, &there_layers, &images)?;
-    seen["state"] = turned.save();
+    let mut seen = look::view(policy, &*turned, &turned_taken, (&there, &there_layers), &images)?;
     seen["element"] = json!(name);
     seen["agents"] = json!(to_agent);
     seen["actions"] = json!(to_action);
-    seen["expected"] = json!(expected.chunks(actions).map(episode::probabilities).collect::<Vec<_>>());
+    seen["expected"] = json!(expected.chunks(actions).map(look::probabilities).collect::<Vec<_>>());
     seen["differences"] = json!(differences);
     seen["difference"] = json!(largest);
     seen["value_difference"] = json!((f64::from(there.values[0]) - f64::from(said.values[0])).abs());
-    seen["columns"] = columns(policy, world, g)?;
+    seen["columns"] = columns(policy, acts, g)?;
+    if let Some(exact) = turned.exact() {
+        seen["state"] = exact.state(0);
+    }
     Ok(seen)
 }
 
 /// Where g moves the columns of an agent's features: group channel h goes to gh. Null if the network does not know g.
-fn columns<W: Symmetric>(policy: &Policy, world: &W, g: Element) -> Answer<Value> {
+fn columns(policy: &Policy, acts: &GroupAction, g: Element) -> Answer<Value> {
     let own = policy.config().group()?;
-    let plane = Plane::new(&own)?;
-    let matrix = world.symmetry().plane.matrix(g);
-    let same = own.elements().find(|&h| plane.matrix(h) == matrix);
+    let same = in_network(&own, acts, g);
     Ok(same.map_or(Value::Null, |k| json!(own.elements().map(|h| own.mul(k, h)).collect::<Vec<_>>())))
 }
 

@@ -117,15 +117,33 @@ fn huge_and_impossible_values_are_refused() {
     let page = serve(None);
     let status = |ask: Value| page.post("/api/episode", &ask).status;
     let model = "fresh:traffic:plain";
-    for size in [
-        json!({ "rows": 1_000_000_000u64 }),
-        json!({ "rows": 0 }),
-        json!({ "cols": u64::MAX }),
-        json!({ "drones": 3 }),
+    for (key, value) in [
+        ("rows", json!(1_000_000_000u64)),
+        ("rows", json!(0)),
+        ("rows", json!(-1)),
+        ("rows", json!(1.5)),
+        ("rows", json!("two")),
+        ("rows", json!(true)),
+        ("cols", json!(u64::MAX)),
+        ("cols", json!(1e300)),
+        ("rows", json!(400)),
+        ("arrival_steps", json!(u64::MAX)),
+        ("step_limit", json!(100_001)),
+        ("arrival_probability", json!(1e300)),
+        ("arrival_probability", json!("x")),
+        ("drones", json!(3)),
+        ("", json!(3)),
+        ("name", json!("wildlife")),
     ] {
-        assert_eq!(status(json!({ "model": model, "size": size })), 422, "{size}");
+        let ask = json!({ "model": model, "settings": { key: value } });
+        assert_eq!(status(ask), 422, "{key}: {value}");
     }
-    assert_eq!(status(json!({ "model": model, "size": { "rows": -1 } })), 400);
+    for value in [json!(null), json!([1]), json!({ "a": 1 }), json!("x".repeat(1000))] {
+        assert_eq!(status(json!({ "model": model, "settings": { "rows": value } })), 400, "{value}");
+    }
+    for settings in [json!([]), json!("rows"), json!(null), json!(7)] {
+        assert_eq!(status(json!({ "model": model, "settings": settings })), 400, "{settings}");
+    }
     assert_eq!(status(json!({ "model": model, "seed": u64::MAX })), 400);
     assert_eq!(status(json!({ "model": model, "seed": 1e300 })), 400);
     assert_eq!(status(json!({ "model": model, "streams": ["x", "0"], "step": true })), 400);
@@ -162,6 +180,58 @@ fn huge_and_impossible_values_are_refused() {
     assert_eq!(page.post("/api/curves", &json!({ "runs": vec!["x"; 1000] })).status, 400);
     let ask = json!({ "runs": [], "width": 1e308, "smooth": u32::MAX });
     assert_eq!(page.post("/api/curves", &ask).status, 200);
+    still_there(&page);
+}
+
+#[test]
+fn hostile_edits_are_refused_and_change_nothing() {
+    let page = serve(None);
+    let model = "fresh:traffic:plain";
+    let start = page.episode(json!({ "model": model }));
+    let mut state = start["state"].clone();
+    state["vehicles"] = json!([[2, 1, 0, 1, 0, false]]);
+    let status = |edit: &Value| {
+        let reply = page.post("/api/episode", &json!({ "model": model, "state": state, "edit": edit }));
+        assert!(
+            reply.status == 200 || reply.json()["error"].as_str().is_some_and(|e| e.len() < 400),
+            "{reply:?}"
+        );
+        reply.status
+    };
+    for edit in [
+        json!({ "id": "light 4" }),
+        json!({ "id": "light -1" }),
+        json!({ "id": "light 00" }),
+        json!({ "id": "light 18446744073709551616" }),
+        json!({ "id": "light 0", "to": [1.0, 1.0] }),
+        json!({ "id": "vehicle 0" }),
+        json!({ "id": "vehicle 1", "to": [1.0, 1.0] }),
+        json!({ "id": "vehicle 0", "to": [1e38, 1.0] }),
+        json!({ "id": "vehicle 0", "to": [-5.0, 3.0] }),
+        json!({ "id": "drone 0", "to": [1.0, 1.0] }),
+        json!({ "id": "" }),
+        json!({ "id": "\u{0}<script>" }),
+        json!({ "id": "x".repeat(100_000) }),
+    ] {
+        assert_eq!(status(&edit), 422, "{}", &edit.to_string()[..edit.to_string().len().min(80)]);
+    }
+    for edit in [
+        json!("light 0"),
+        json!([]),
+        json!({}),
+        json!({ "id": 3 }),
+        json!({ "id": "light 0", "to": [1.0] }),
+        json!({ "id": "light 0", "to": [1.0, 2.0, 3.0] }),
+        json!({ "id": "light 0", "to": "there" }),
+        json!({ "id": "light 0", "and": 1 }),
+    ] {
+        assert_eq!(status(&edit), 400, "{edit}");
+    }
+    // Numbers that only a double has are no places.
+    assert!([400, 422].contains(&status(&json!({ "id": "vehicle 0", "to": [1e300, 1.0] }))));
+    let alone = json!({ "model": model, "edit": { "id": "light 0" } });
+    assert_eq!(page.post("/api/episode", &alone).status, 400, "an edit needs a state");
+    assert_eq!(status(&json!({ "id": "light 0" })), 200);
     still_there(&page);
 }
 

@@ -4,9 +4,11 @@ mod common;
 
 use common::{config, copy, folder, runs, serve};
 use equimarl_learn::{Method, run};
+use equimarl_worlds::builtin;
 use serde_json::{Value, json};
 use std::cell::Cell;
 use std::fs;
+use std::path::Path;
 
 fn state<'a>(list: &'a Value, id: &str) -> &'a str {
     let rows = list["runs"].as_array().unwrap();
@@ -24,6 +26,8 @@ fn real_runs_have_rows_curves_models_and_a_difference() {
         (&json!("finished"), &json!("wildlife-3"), &json!(5))
     );
     assert_eq!(row["done"], 1600);
+    // Of this world people look at the return first.
+    assert_eq!(row["measure"], Value::Null);
     let models: Vec<&str> =
         list["models"].as_array().unwrap().iter().map(|m| m["id"].as_str().unwrap()).collect();
     assert_eq!(models[..2], ["run:sweep/equivariant", "run:sweep/plain"]);
@@ -52,10 +56,33 @@ fn a_run_or_a_model_alone_can_be_shown() {
 }
 
 #[test]
+fn what_a_first_model_file_does_not_say_is_assumed_and_said() {
+    let fixtures = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/fixtures/first-house"));
+    let page = serve(Some(&fixtures.join("models/traffic-plain.safetensors")));
+    assert_eq!(page.list()["models"][0]["id"], "file");
+    let answer = page.episode(json!({ "model": "file" }));
+    let said = answer["assumed"].as_str().unwrap();
+    assert!(said.contains("(format 1)") && said.contains("rows = "), "{said}");
+    // A run beside it knows better, and a checkpoint knows all.
+    let page = serve(Some(&fixtures.join("runs")));
+    let list = page.list();
+    assert_eq!(list["runs"].as_array().unwrap().len(), 2, "{list}");
+    for run in ["finished", "half-done"] {
+        let answer = page.episode(json!({ "model": format!("run:{run}") }));
+        assert_eq!(answer["assumed"], Value::Null, "{run}");
+    }
+    // What it measures first is in the list.
+    let measured = |row: &Value| {
+        !row["world"].as_str().unwrap().starts_with("traffic") || row["measure"]["name"] == "waiting"
+    };
+    assert!(list["runs"].as_array().unwrap().iter().all(measured), "{list}");
+}
+
+#[test]
 fn a_run_in_progress_can_be_played_so_far() {
     let folder = folder("view-so-far");
     let run = folder.join("live");
-    run::create(&run, &config(Method::Equivariant)).unwrap();
+    run::create(&builtin(), &run, &config(Method::Equivariant)).unwrap();
     let page = serve(Some(&folder));
     assert_eq!(page.list()["runs"][0]["playable"], false);
     let train = |iterations: u32| {
@@ -63,7 +90,7 @@ fn a_run_in_progress_can_be_played_so_far() {
         let more = &mut |event: run::Event<'_>| {
             done.set(done.get() + u32::from(matches!(event, run::Event::Iteration { .. })));
         };
-        run::train(&run, &json!({}), &|| done.get() >= iterations, more).unwrap();
+        run::train(&builtin(), &run, &json!({}), &|| done.get() >= iterations, more).unwrap();
     };
     let probabilities = || {
         let answer = page.episode(json!({ "model": "run:live", "seed": 3, "element": "r" }));

@@ -10,25 +10,25 @@ fn steps(c: &mut Criterion) {
     group.throughput(Throughput::Elements(WORLDS as u64));
     for drones in [3, 4, 48] {
         let world = Wildlife::new(drones, 7).unwrap();
-        let mut batch = Batch::new(&world, WORLDS, 1, Purpose::World);
+        let mut batch = Batch::new(&world, WORLDS, 1, Purpose::World).unwrap();
         let mut stream = Stream::new(1, Purpose::Action, 0);
         let mut actions = vec![0; WORLDS * drones];
         let mut outcomes = vec![Outcome { reward: 0.0, end: End::Running }; WORLDS];
-        let mut keys = vec![0; WORLDS * drones];
-        group.bench_function(format!("keys-{drones}"), |b| {
+        let mut ids = vec![0; WORLDS * drones];
+        group.bench_function(format!("ids-{drones}"), |b| {
             b.iter(|| {
                 actions.fill_with(|| stream.below(wildlife::MOVES as u32) as usize);
-                batch.step(&actions, &mut outcomes, |_, _| {});
-                batch.keys(&mut keys);
+                batch.step(&actions, &mut outcomes, |_, _| {}).unwrap();
+                batch.ids(&mut ids);
             });
         });
-        let mut pictures = vec![0.0; Canvas::len_for(batch.worlds())];
-        let mut canvas = Canvas::paint(batch.worlds(), &mut pictures);
-        group.bench_function(format!("pictures-{drones}"), |b| {
+        let mut images = vec![0.0; Canvas::len_for(batch.worlds())];
+        let mut canvas = Canvas::paint(batch.worlds(), &mut images);
+        group.bench_function(format!("images-{drones}"), |b| {
             b.iter(|| {
                 actions.fill_with(|| stream.below(wildlife::MOVES as u32) as usize);
-                batch.step(&actions, &mut outcomes, |_, _| {});
-                canvas.update(batch.worlds(), &mut pictures);
+                batch.step(&actions, &mut outcomes, |_, _| {}).unwrap();
+                canvas.update(batch.worlds(), &mut images);
             });
         });
     }

@@ -5,22 +5,26 @@
 //! ```text
 //! reward and end of (s, a, c) = those of (g s, g a, g c)
 //! g next(s, a, c)             = next(g s, g a, g c)
-//! key(g s, g i)               = g key(s, i)
-//! picture(g k)                = picture(k) turned pixel by pixel
-//! neighbours(g s, g i)        = g neighbours(s, i), their edge vectors turned by U_g
+//! id(g s, g i)                = g id(s, i)
+//! observation(g s, g i)       = observation(s, i), its pixels moved or its vector transformed
+//! neighbours(g s, g i)        = g neighbours(s, i), their edge vectors transformed
 //! ```
 //!
-//! Equal keys must be equal pictures, in whatever state they are seen: learners paint each key once, and a key that lies
-//! would give agents the pictures of other states. The identity element watches over that.
+//! Equal ids must be equal observations, in whatever state they are seen: learners encode each id once, and an id that
+//! lies would give agents the observations of other states. The identity element watches over that.
 //!
-//! All comparisons are exact. The first failure of an element is its counterexample.
+//! Comparisons are exact, but for vectors that an element does not only permute and negate: those are rounded by the
+//! transformation itself, and agree to [`ROUNDING`]. The first failure of an element is its counterexample.
 
+use crate::action::GroupAction;
+use crate::spec::Spec;
 use crate::stream::{Purpose, Stream};
-use crate::world::{Edge, End, Outcome, Symmetric, World};
+use crate::world::{Edges, End, Exact, Outcome};
 use equimarl_group::Element;
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hasher};
 
 /// What an audit found.
 #[derive(Clone, Debug, Serialize)]
@@ -44,14 +48,14 @@ pub struct ElementReport {
     pub counterexample: Option<Counterexample>,
 }
 
-/// Where a symmetry fails. Load `state`, take `actions` with `chance`, and compare with the turned world.
+/// Where a symmetry fails. Load `state`, take `actions` with `chance`, and compare with the transformed world.
 #[derive(Clone, Debug, Serialize)]
 pub struct Counterexample {
     /// What is wrong, to be read.
     pub text: String,
     /// The number of steps before it was found.
     pub step: usize,
-    /// The state, for [`World::load`].
+    /// The state, for [`Exact::load`].
     pub state: Value,
     /// The joint action taken there.
     pub actions: Vec<usize>,
@@ -59,27 +63,50 @@ pub struct Counterexample {
     pub chance: String,
 }
 
+/// What a rotation by an angle that is no quarter turn may change in numbers near 1 by rounding: a few units of the last
+/// place of f32.
+pub const ROUNDING: f32 = 1e-5;
+
 /// Tries `steps` steps of random rollouts of `world`, over as many episodes as that takes.
-pub fn audit<W: Symmetric>(world: &W, steps: usize, seed: u64) -> AuditReport {
-    let group = &world.symmetry().group;
+pub fn audit<W: Exact>(world: &W, steps: usize, seed: u64) -> AuditReport {
+    let spec = world.spec();
+    let refused = |why: String| {
+        let counterexample = Counterexample {
+            text: why,
+            step: 0,
+            state: world.save(),
+            actions: vec![],
+            chance: String::new(),
+        };
+        let element =
+            ElementReport { element: "e".into(), holds: false, counterexample: Some(counterexample) };
+        AuditReport { holds: false, steps, elements: vec![element] }
+    };
+    let acts = match GroupAction::new(spec) {
+        Ok(acts) => acts,
+        Err(error) => return refused(error.to_string()),
+    };
+    let group = &acts.group;
     let mut found: Vec<Option<Counterexample>> = vec![None; group.order()];
-    let mut checks: Vec<ElementCheck<W>> = group.elements().map(|g| ElementCheck::new(world, g)).collect();
+    let mut checks: Vec<ElementCheck> = group.elements().map(|g| ElementCheck::new(spec, &acts, g)).collect();
     let mut chance_stream = Stream::new(seed, Purpose::Audit, 0);
     let mut action_stream = Stream::new(seed, Purpose::Audit, 1);
     let mut state = world.clone();
-    state.reset(&mut chance_stream);
-    let mut actions = vec![0; world.agents()];
+    if let Err(error) = state.reset(&mut chance_stream) {
+        return refused(error.to_string());
+    }
+    let mut actions = vec![0; spec.agents];
     for step in 0..steps {
         for action in &mut actions {
-            *action = action_stream.below(world.actions() as u32) as usize;
+            *action = action_stream.below(spec.actions.count() as u32) as usize;
         }
         let chance = state.draw(&mut chance_stream);
         let mut next = state.clone();
-        let outcome = next.step(&actions, &chance);
+        let outcome = next.apply(&actions, &chance);
         let taken = Taken { before: &state, actions: &actions, chance: &chance, after: &next, outcome };
         for (check, found) in checks.iter_mut().zip(&mut found) {
             if found.is_none()
-                && let Err(text) = check.step(&taken)
+                && let Err(text) = check.step(&acts, &taken)
             {
                 *found = Some(Counterexample {
                     text,
@@ -91,8 +118,10 @@ pub fn audit<W: Symmetric>(world: &W, steps: usize, seed: u64) -> AuditReport {
             }
         }
         state = next;
-        if outcome.end != End::Running {
-            state.reset(&mut chance_stream);
+        if outcome.end != End::Running
+            && let Err(error) = state.reset(&mut chance_stream)
+        {
+            return refused(error.to_string());
         }
     }
     AuditReport {
@@ -111,7 +140,7 @@ pub fn audit<W: Symmetric>(world: &W, steps: usize, seed: u64) -> AuditReport {
 }
 
 /// One step of the rollout.
-struct Taken<'a, W: World> {
+struct Taken<'a, W: Exact> {
     before: &'a W,
     actions: &'a [usize],
     chance: &'a W::Chance,
@@ -120,188 +149,278 @@ struct Taken<'a, W: World> {
 }
 
 /// The equations of one element, and room to check them in.
-struct ElementCheck<W: World> {
+struct ElementCheck {
     g: Element,
-    /// The images of agents and actions, asked for once a state could be turned: an element that does not act on this
-    /// world has none.
-    images: Option<Images>,
-    turned_actions: Vec<usize>,
-    /// Keys whose pictures are known to turn, and a hash of the picture: pictures depend on nothing else.
-    pictures: HashMap<W::Key, u64>,
-    picture: Vec<f32>,
-    turned_picture: Vec<f32>,
-    edges: Vec<Edge>,
-    turned_edges: Vec<Edge>,
-}
-
-struct Images {
-    agents: Vec<usize>,
-    actions: Vec<usize>,
-    /// turned\[p\] = picture\[pixels\[p\]\] in each channel.
+    transformed_actions: Vec<usize>,
+    /// Ids whose observations are known to transform, and a hash of the observation: it depends on nothing else.
+    known: HashMap<u64, u64>,
+    /// transformed\[p\] = image\[pixels\[p\]\] in each channel.
     pixels: Vec<usize>,
-}
-
-impl Images {
-    fn new<W: Symmetric>(world: &W, g: Element) -> std::result::Result<Images, String> {
-        let shape = world.picture_shape();
-        if shape.height != shape.width {
-            return Err(format!(
-                "pictures of {} x {} pixels are not square and cannot be turned",
-                shape.height, shape.width
-            ));
-        }
-        let agents = (0..world.agents()).map(|i| world.turn_agent(g, i));
-        let actions = (0..world.actions()).map(|a| world.turn_action(g, a));
-        Ok(Images {
-            agents: one_to_one("agents", agents.collect())?,
-            actions: one_to_one("actions", actions.collect())?,
-            pixels: world.symmetry().plane.gather(g, shape.width),
-        })
-    }
+    /// All 0 if an agent sees features.
+    shape: [usize; 3],
+    /// What an agent sees: the pixels of an image, or features.
+    seen: Vec<f32>,
+    transformed_seen: Vec<f32>,
+    edges: Edges,
+    transformed_edges: Edges,
 }
 
 /// The text says what is not symmetric.
 type Check = std::result::Result<(), String>;
 
-impl<W: Symmetric> ElementCheck<W> {
-    fn new(world: &W, g: Element) -> ElementCheck<W> {
-        let pixels = world.picture_shape().len();
+impl ElementCheck {
+    fn new(spec: &Spec, acts: &GroupAction, g: Element) -> ElementCheck {
+        let shape = spec.image.unwrap_or_default();
+        let size = if spec.image.is_some() { shape.iter().product() } else { acts.features_dim() };
         ElementCheck {
             g,
-            images: None,
-            turned_actions: vec![0; world.agents()],
-            pictures: HashMap::new(),
-            picture: vec![0.0; pixels],
-            turned_picture: vec![0.0; pixels],
-            edges: Vec::new(),
-            turned_edges: Vec::new(),
+            transformed_actions: vec![0; spec.agents],
+            known: HashMap::new(),
+            pixels: acts.plane().map(|plane| plane.gather(g, shape[2])).unwrap_or_default(),
+            shape,
+            seen: vec![0.0; size],
+            transformed_seen: vec![0.0; size],
+            edges: Edges::default(),
+            transformed_edges: Edges::default(),
         }
     }
 
-    fn step(&mut self, taken: &Taken<W>) -> Check {
+    fn step<W: Exact>(&mut self, acts: &GroupAction, taken: &Taken<W>) -> Check {
         let (before, g) = (taken.before, self.g);
-        let mut turned = before.turned(g).map_err(|e| e.to_string())?;
-        let images = match self.images.take() {
-            Some(images) => images,
-            None => Images::new(before, g)?,
-        };
-        for agent in 0..before.agents() {
-            self.observation(&images, before, &turned, agent)?;
-            self.neighbours(&images, before, &turned, agent)?;
+        let mut transformed = before.transformed(g).map_err(|e| e.to_string())?;
+        // Nothing moves nobody, whatever is declared.
+        if !acts.is_global() && g != acts.group.identity() {
+            let why =
+                "does not say how the group moves agents, so the group acts on what one agent sees only";
+            return Err(format!("the declaration {why}"));
+        }
+        let spec = before.spec();
+        for agent in 0..spec.agents {
+            self.observation(acts, before, &transformed, agent)?;
+            self.neighbours(acts, before, &transformed, agent)?;
         }
         for (agent, &action) in taken.actions.iter().enumerate() {
-            self.turned_actions[images.agents[agent]] = images.actions[action];
+            self.transformed_actions[acts.agent(g, agent)] = acts.action(g, action);
         }
-        self.images = Some(images);
-        let chance = before.turn_chance(g, taken.chance);
-        let outcome = turned.step(&self.turned_actions, &chance);
+        let chance = before.transform_chance(g, taken.chance);
+        let outcome = transformed.apply(&self.transformed_actions, &chance);
         if outcome != taken.outcome {
             return Err(format!(
-                "the reward or the end of the step changes: {:?} here, {outcome:?} in the turned world",
-                taken.outcome
+                "the reward or the end of the step changes: {:?} here, {outcome:?} in the transformed world; the actions \
+                 {:?} were transformed into {:?}",
+                taken.outcome, taken.actions, self.transformed_actions
             ));
         }
-        let expected = taken.after.turned(g).map_err(|e| e.to_string())?;
-        if !turned.same_state(&expected) {
+        let expected = taken.after.transformed(g).map_err(|e| e.to_string())?;
+        if !transformed.same_state(&expected) {
             return Err(format!(
-                "the step leads elsewhere: turning and then stepping gives {}, stepping and then turning {}",
-                turned.save(),
-                expected.save()
+                "the step leads elsewhere: transforming and then stepping gives {}, stepping and then transforming {}; the \
+                 actions {:?} were transformed into {:?}",
+                transformed.save(),
+                expected.save(),
+                taken.actions,
+                self.transformed_actions
             ));
         }
         Ok(())
     }
 
-    fn observation(&mut self, images: &Images, before: &W, turned: &W, agent: usize) -> Check {
-        let image = images.agents[agent];
-        let key = before.observation_key(agent);
-        let expected = before.turn_key(self.g, &key);
-        let found = turned.observation_key(image);
+    fn observation<W: Exact>(
+        &mut self,
+        acts: &GroupAction,
+        before: &W,
+        transformed: &W,
+        agent: usize,
+    ) -> Check {
+        let image = acts.agent(self.g, agent);
+        let id = before.id(agent);
+        let expected = id.map(|id| before.transform_id(self.g, id));
+        let found = transformed.id(image);
         if found != expected {
             return Err(format!(
-                "agent {agent} sees {key:?}, which turns into {expected:?}, \
-                 but in the turned world agent {image} sees {found:?}"
+                "agent {agent} sees {}, which transforms into {}, but in the transformed world agent {image} sees {}",
+                named(id),
+                named(expected),
+                named(found)
             ));
         }
-        let known = self.pictures.get(&key);
-        // One element is enough to look at every picture again.
+        let known = id.and_then(|id| self.known.get(&id));
+        // One element is enough to look at everything again.
         if known.is_some() && self.g != 0 {
             return Ok(());
         }
-        let shape = before.picture_shape();
-        before.render(&key, &mut self.picture);
-        let hash = hash(&self.picture);
-        match known {
-            Some(&first) if first == hash => return Ok(()),
-            Some(_) => {
+        // Whoever leaves a part of the buffer as it was is found by what cannot be seen.
+        self.seen.fill(f32::NAN);
+        before.observe(agent, &mut self.seen);
+        let hash = hash(&self.seen);
+        match (known, id) {
+            (Some(&first), _) if first == hash => return Ok(()),
+            (Some(_), _) => {
                 return Err(format!(
-                    "two pictures have one observation key: what agent {agent} sees is {key:?}, and so was another picture \
-                     before; equal keys must be equal pictures"
+                    "two observations have one id: what agent {agent} sees is {}, and so was something else before; equal \
+                     ids must be equal observations",
+                    named(id)
                 ));
             }
-            None => {}
+            (None, Some(id)) => {
+                // What learners paint is what agents see.
+                self.transformed_seen.fill(f32::NAN);
+                before.paint(id, &mut self.transformed_seen);
+                if self.transformed_seen != self.seen {
+                    return Err(format!("what agent {agent} sees is not what its id {id} is painted as"));
+                }
+            }
+            (None, None) => {}
         }
-        turned.render(&found, &mut self.turned_picture);
-        let plane = shape.height * shape.width;
-        let pairs = self.picture.chunks_exact(plane).zip(self.turned_picture.chunks_exact(plane));
-        for (channel, (picture, turned)) in pairs.enumerate() {
-            let wrong = turned.iter().zip(&images.pixels).position(|(&is, &from)| is != picture[from]);
+        self.transformed_seen.fill(f32::NAN);
+        transformed.observe(image, &mut self.transformed_seen);
+        match before.spec().image {
+            Some(_) => self.turned_image(agent)?,
+            None => self.turned_features(acts, agent)?,
+        }
+        if let Some(id) = id {
+            self.known.insert(id, hash);
+        }
+        Ok(())
+    }
+
+    fn turned_image(&self, agent: usize) -> Check {
+        let [_, height, width] = self.shape;
+        let plane = (height * width).max(1);
+        let pairs = self.seen.chunks_exact(plane).zip(self.transformed_seen.chunks_exact(plane));
+        for (channel, (image, turned)) in pairs.enumerate() {
+            let wrong = turned.iter().zip(&self.pixels).position(|(&is, &from)| is != image[from]);
             if let Some(p) = wrong {
                 return Err(format!(
-                    "the picture of agent {agent} does not turn exactly: channel {channel}, row {}, column {} of the \
-                     turned picture should be {} and is {}",
-                    p / shape.width,
-                    p % shape.width,
-                    picture[images.pixels[p]],
+                    "the image of agent {agent} does not turn exactly: channel {channel}, row {}, column {} of the \
+                     turned image should be {} and is {}",
+                    p / width,
+                    p % width,
+                    image[self.pixels[p]],
                     turned[p]
                 ));
             }
         }
-        self.pictures.insert(key, hash);
         Ok(())
     }
 
-    fn neighbours(&mut self, images: &Images, before: &W, turned: &W, agent: usize) -> Check {
-        let image = images.agents[agent];
+    fn turned_features(&self, acts: &GroupAction, agent: usize) -> Check {
+        let (seen, found) = (&self.seen, &self.transformed_seen);
+        let mut expected = vec![0.0; seen.len()];
+        acts.features(self.g, None, seen, &mut expected);
+        let exact = acts.features_are_exact(self.g, None);
+        let wrong = (0..expected.len()).find(|&k| !same(&expected[k..=k], &found[k..=k], exact));
+        wrong.map_or(Ok(()), |k| {
+            Err(format!(
+                "what agent {agent} sees does not transform as its representation says: number {k} should be {} and is {} \
+                 (it sees {seen:?}, which transforms into {expected:?}, and in the transformed world {found:?} is seen)",
+                expected[k], found[k]
+            ))
+        })
+    }
+
+    fn neighbours<W: Exact>(
+        &mut self,
+        acts: &GroupAction,
+        before: &W,
+        transformed: &W,
+        agent: usize,
+    ) -> Check {
+        let (image, agents) = (acts.agent(self.g, agent), before.spec().agents);
         before.neighbours(agent, &mut self.edges);
-        turned.neighbours(image, &mut self.turned_edges);
-        // Entries are 0 and +-1, so this is exact.
-        let matrix = before.symmetry().plane.matrix(self.g).map(|row| row.map(|v| v as f32));
-        for edge in &mut self.edges {
-            let [dr, dc] = edge.vector;
-            edge.from = images.agents[edge.from];
-            edge.vector = matrix.map(|[a, b]| a * dr + b * dc);
+        transformed.neighbours(image, &mut self.transformed_edges);
+        let dim = acts.edge_dim();
+        for edges in [&self.edges, &self.transformed_edges] {
+            if edges.vectors.len() != edges.from.len() * dim || !edges.from.is_sorted() {
+                return Err(format!(
+                    "the neighbours of agent {agent} must be in the order of their index, each with {dim} numbers: {edges:?}"
+                ));
+            }
         }
-        self.edges.sort_by_key(|e| e.from);
-        if self.edges != self.turned_edges {
+        let spec = before.spec();
+        let everybody = agents + spec.sender_count();
+        if let Some(from) =
+            self.edges.from.iter().chain(&self.transformed_edges.from).find(|&&j| j as usize >= everybody)
+        {
             return Err(format!(
-                "the neighbours of agent {agent} turn into {:?}, but in the turned world agent {image} hears {:?}",
-                self.edges, self.turned_edges
+                "the neighbours of agent {agent} include number {from}, and agents and senders are 0 to {}",
+                everybody - 1
+            ));
+        }
+        // Things that do not act have no number of their own: a kind, a place, and what is seen of them.
+        let whole = |world: &W, g: Option<Element>, from: usize, vector: &[f32]| {
+            let mut edge = vec![0.0; dim];
+            match g {
+                Some(g) => acts.edge(g, vector, &mut edge),
+                None => edge.copy_from_slice(vector),
+            }
+            let Some(kind) = spec.sender_kind(from) else {
+                return (g.map_or(from, |g| acts.agent(g, from)), edge);
+            };
+            let mut seen = vec![0.0; acts.sender_dim(kind)];
+            world.observe(from, &mut seen);
+            let mut transformed = seen.clone();
+            if let Some(g) = g {
+                acts.features(g, Some(kind), &seen, &mut transformed);
+            }
+            edge.extend(transformed);
+            (agents + kind, edge)
+        };
+        let expected: Vec<(usize, Vec<f32>)> =
+            self.edges.iter().map(|(from, vector)| whole(before, Some(self.g), from, vector)).collect();
+        let found: Vec<(usize, Vec<f32>)> = self
+            .transformed_edges
+            .iter()
+            .map(|(from, vector)| whole(transformed, None, from, vector))
+            .collect();
+        let mut left: Vec<&(usize, Vec<f32>)> = found.iter().collect();
+        let mut take = |wanted: &(usize, Vec<f32>)| {
+            let kind = wanted.0.checked_sub(agents);
+            let exact = acts.edge_is_exact(self.g)
+                && kind.is_none_or(|kind| acts.features_are_exact(self.g, Some(kind)));
+            let at = left.iter().position(|other| other.0 == wanted.0 && same(&other.1, &wanted.1, exact));
+            at.map(|at| left.swap_remove(at)).is_some()
+        };
+        let same = expected.len() == found.len() && expected.iter().all(&mut take);
+        if !same {
+            let list = |all: &[(usize, Vec<f32>)]| {
+                let name = |from: usize| match from.checked_sub(agents) {
+                    Some(kind) => format!("a {}", spec.senders[kind].kind),
+                    None => format!("agent {from}"),
+                };
+                let each = |(from, v): &(usize, Vec<f32>)| match v.split_at(dim) {
+                    (edge, []) => format!("{} along {edge:?}", name(*from)),
+                    (edge, seen) => format!("{} along {edge:?} that looks like {seen:?}", name(*from)),
+                };
+                let all: Vec<String> = all.iter().map(each).collect();
+                if all.is_empty() { "nobody".into() } else { all.join(", ") }
+            };
+            return Err(format!(
+                "the neighbours of agent {agent} transform into {}, but in the transformed world agent {image} hears {}",
+                list(&expected),
+                list(&found)
             ));
         }
         Ok(())
     }
 }
 
-/// FNV-1a over the bits of a picture.
-fn hash(picture: &[f32]) -> u64 {
-    picture
-        .iter()
-        .fold(0xcbf2_9ce4_8422_2325, |h, x| (h ^ u64::from(x.to_bits())).wrapping_mul(0x0000_0100_0000_01b3))
+/// Whether vectors agree: exactly, or as well as a transformation that rounds lets them.
+fn same(a: &[f32], b: &[f32], exact: bool) -> bool {
+    let tolerance = if exact { 0.0 } else { ROUNDING };
+    let close = |(x, y): (&f32, &f32)| x == y || (x - y).abs() <= tolerance * x.abs().max(y.abs()).max(1.0);
+    a.len() == b.len() && a.iter().zip(b).all(close)
 }
 
-/// Gives the images back. A turn that sends two agents or two actions to one place is no turn.
-fn one_to_one(what: &str, images: Vec<usize>) -> std::result::Result<Vec<usize>, String> {
-    let mut taken = vec![false; images.len()];
-    for &image in &images {
-        match taken.get_mut(image) {
-            Some(free @ false) => *free = true,
-            _ => {
-                return Err(format!("the {what} 0 to {} are sent to {images:?}", images.len() - 1));
-            }
-        }
-    }
-    Ok(images)
+fn named(id: Option<u64>) -> String {
+    id.map_or("nothing with an id".into(), |id| id.to_string())
+}
+
+/// Tells observations apart by their bits.
+fn hash(seen: &[f32]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    seen.iter().for_each(|x| hasher.write_u32(x.to_bits()));
+    hasher.finish()
 }
 
 #[cfg(test)]

@@ -1,43 +1,54 @@
 //! Many worlds of one kind side by side, stepped without allocating, with their pictures kept up to date in place.
 
 use crate::error::{Error, Result};
+use crate::spec::Spec;
 use crate::stream::{Purpose, Stream, StreamState};
-use crate::world::{End, Outcome, World};
+use crate::world::{End, Exact, Outcome};
 use serde_json::{Value, json};
+use std::sync::Arc;
 
-/// Worlds that are stepped together, each with its own random stream. A world whose episode ends starts a new one.
+/// Worlds that are stepped together, each with its own random stream.
 ///
 /// ```
 /// use equimarl_worlds::{Batch, End, Outcome, Purpose, Wildlife};
-/// let mut batch = Batch::new(&Wildlife::new(3, 7)?, 16, 1, Purpose::World);
+/// let mut batch = Batch::new(&Wildlife::new(3, 7)?, 16, 1, Purpose::World)?;
 /// let actions = vec![0; batch.len() * batch.agents()];
 /// let mut outcomes = vec![Outcome { reward: 0.0, end: End::Running }; batch.len()];
 /// let mut ended = 0;
 /// for _ in 0..100 {
-///     batch.step(&actions, &mut outcomes, |_index, _last_state| ended += 1);
+///     batch.step(&actions, &mut outcomes, |_index, _last_state| ended += 1)?;
 /// }
 /// assert!(ended >= 16);
 /// # Ok::<(), equimarl_worlds::Error>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct Batch<W: World> {
+pub struct Batch<W: Exact> {
     worlds: Vec<W>,
     streams: Vec<Stream>,
     agents: usize,
 }
 
-impl<W: World> Batch<W> {
-    /// `count` copies of `world`, each reset from its own stream (seed, purpose, index).
-    pub fn new(world: &W, count: usize, seed: u64, purpose: Purpose) -> Batch<W> {
-        let mut batch = Batch {
-            worlds: vec![world.clone(); count],
-            streams: (0..count as u64).map(|index| Stream::new(seed, purpose, index)).collect(),
-            agents: world.agents(),
-        };
-        for (world, stream) in batch.worlds.iter_mut().zip(&mut batch.streams) {
-            world.reset(stream);
+impl<W: Exact> Batch<W> {
+    /// `count` copies of `world` as it is, at least one.
+    pub fn of(world: &W, count: usize) -> Batch<W> {
+        Batch {
+            worlds: vec![world.clone(); count.max(1)],
+            streams: (0..count.max(1) as u64).map(|e| Stream::new(0, Purpose::World, e)).collect(),
+            agents: world.spec().agents,
         }
-        batch
+    }
+
+    /// `count` copies of `world`, each reset from its own stream (seed, purpose, index).
+    ///
+    /// # Errors
+    /// If a world cannot be reset.
+    pub fn new(world: &W, count: usize, seed: u64, purpose: Purpose) -> Result<Batch<W>> {
+        let mut batch = Batch::of(world, count);
+        for (e, (world, stream)) in batch.worlds.iter_mut().zip(&mut batch.streams).enumerate() {
+            *stream = Stream::new(seed, purpose, e as u64);
+            world.reset(stream)?;
+        }
+        Ok(batch)
     }
 
     /// The number of worlds.
@@ -65,37 +76,65 @@ impl<W: World> Batch<W> {
         &mut self.worlds
     }
 
+    pub(crate) fn world_spec(&self) -> &Arc<Spec> {
+        self.worlds[0].spec()
+    }
+
+    pub(crate) fn one_mut(&mut self, e: usize) -> (&mut W, &mut Stream) {
+        (&mut self.worlds[e], &mut self.streams[e])
+    }
+
+    pub(crate) fn set_stream(&mut self, e: usize, stream: Stream) {
+        self.streams[e] = stream;
+    }
+
+    /// One step of every world, in its own loop so that nothing is asked per step what is known per batch.
+    pub(crate) fn advance(&mut self, actions: &[usize], outcomes: &mut [Outcome]) {
+        let each = self.worlds.iter_mut().zip(&mut self.streams).zip(outcomes);
+        for (((world, stream), outcome), actions) in each.zip(actions.chunks_exact(self.agents.max(1))) {
+            *outcome = world.drawn_step(actions, stream);
+        }
+    }
+
     /// One step of every world. `actions` holds all agents of the first world, then of the second, and so on.
     ///
     /// When an episode ends, `ended` sees the index and the last state (where a learner bootstraps a truncated
     /// episode), and then the world is reset.
     ///
+    /// # Errors
+    /// If a world cannot be reset.
+    ///
     /// # Panics
     /// If `actions` or `outcomes` has the wrong length.
-    pub fn step(&mut self, actions: &[usize], outcomes: &mut [Outcome], mut ended: impl FnMut(usize, &W)) {
+    pub fn step(
+        &mut self,
+        actions: &[usize],
+        outcomes: &mut [Outcome],
+        mut ended: impl FnMut(usize, &W),
+    ) -> Result<()> {
         assert_eq!(outcomes.len(), self.worlds.len(), "one outcome per world");
         assert_eq!(actions.len(), self.worlds.len() * self.agents, "one action per world and agent");
         let each = self.worlds.iter_mut().zip(&mut self.streams).zip(outcomes);
         let actions = actions.chunks_exact(self.agents.max(1));
         for (index, (((world, stream), outcome), actions)) in each.zip(actions).enumerate() {
-            let chance = world.draw(stream);
-            *outcome = world.step(actions, &chance);
+            *outcome = world.drawn_step(actions, stream);
             if outcome.end != End::Running {
                 ended(index, world);
-                world.reset(stream);
+                world.reset(stream)?;
             }
         }
+        Ok(())
     }
 
-    /// Writes the observation keys of all agents, world by world.
+    /// Writes the observation ids of all agents, world by world; 0 in a world that has none.
     ///
     /// # Panics
-    /// If `keys` has the wrong length.
-    pub fn keys(&self, keys: &mut [W::Key]) {
-        assert_eq!(keys.len(), self.worlds.len() * self.agents, "one key per world and agent");
-        for (world, keys) in self.worlds.iter().zip(keys.chunks_exact_mut(self.agents.max(1))) {
-            for (agent, key) in keys.iter_mut().enumerate() {
-                *key = world.observation_key(agent);
+    /// If `ids` has the wrong length.
+    pub fn ids(&self, ids: &mut [u64]) {
+        assert_eq!(ids.len(), self.worlds.len() * self.agents, "one id per world and agent");
+        for (world, ids) in self.worlds.iter().zip(ids.chunks_exact_mut(self.agents.max(1))) {
+            for (agent, id) in ids.iter_mut().enumerate() {
+                *id = world.id(agent).unwrap_or_default();
             }
         }
     }
@@ -103,7 +142,7 @@ impl<W: World> Batch<W> {
     /// All states and streams, for a checkpoint.
     pub fn save(&self) -> Value {
         let streams: Vec<StreamState> = self.streams.iter().map(Stream::save).collect();
-        let worlds: Vec<Value> = self.worlds.iter().map(World::save).collect();
+        let worlds: Vec<Value> = self.worlds.iter().map(Exact::save).collect();
         json!({ "worlds": worlds, "streams": streams })
     }
 
@@ -138,69 +177,74 @@ impl<W: World> Batch<W> {
     }
 }
 
-/// Keeps the pictures of all agents complete in a buffer of the caller's, by repainting only what changed.
+/// Keeps the images of all agents complete in a buffer of the caller's, by repainting only what changed.
 ///
-/// The buffer holds the agents of the first world, then of the second, and so on, one picture each.
+/// The buffer holds the agents of the first world, then of the second, and so on, one image each.
 #[derive(Clone, Debug)]
-pub struct Canvas<W: World> {
-    keys: Vec<W::Key>,
+pub struct Canvas {
+    ids: Vec<Option<u64>>,
     agents: usize,
     pixels: usize,
 }
 
-impl<W: World> Canvas<W> {
-    /// The number of pixels that the pictures of these worlds take.
-    pub fn len_for(worlds: &[W]) -> usize {
-        worlds.iter().map(|w| w.agents() * w.picture_shape().len()).sum()
+impl Canvas {
+    /// The number of pixels that the images of these worlds take.
+    pub fn len_for<W: Exact>(worlds: &[W]) -> usize {
+        worlds.iter().map(|w| w.spec().agents * pixels(w)).sum()
     }
 
-    /// Paints every picture in full.
+    /// Paints every image in full.
     ///
     /// # Panics
-    /// If the worlds differ in size or `pictures` has the wrong length.
-    pub fn paint(worlds: &[W], pictures: &mut [f32]) -> Canvas<W> {
-        let agents = worlds.first().map_or(0, World::agents);
-        let pixels = worlds.first().map_or(0, |w| w.picture_shape().len());
+    /// If the worlds differ in size or `images` has the wrong length.
+    pub fn paint<W: Exact>(worlds: &[W], images: &mut [f32]) -> Canvas {
+        let agents = worlds.first().map_or(0, |w| w.spec().agents);
+        let pixels = worlds.first().map_or(0, self::pixels);
         assert!(
-            worlds.iter().all(|w| w.agents() == agents && w.picture_shape().len() == pixels),
+            worlds.iter().all(|w| w.spec().agents == agents && self::pixels(w) == pixels),
             "worlds of one size"
         );
-        assert_eq!(pictures.len(), worlds.len() * agents * pixels, "pictures of all agents");
-        let mut keys = Vec::with_capacity(worlds.len() * agents);
-        let mut pictures = pictures.chunks_exact_mut(pixels.max(1));
+        assert_eq!(images.len(), worlds.len() * agents * pixels, "images of all agents");
+        let mut ids = Vec::with_capacity(worlds.len() * agents);
+        let mut images = images.chunks_exact_mut(pixels.max(1));
         for world in worlds {
-            for (agent, picture) in (0..agents).zip(&mut pictures) {
-                let key = world.observation_key(agent);
-                world.render(&key, picture);
-                keys.push(key);
+            for (agent, image) in (0..agents).zip(&mut images) {
+                world.observe(agent, image);
+                ids.push(world.id(agent));
             }
         }
-        Canvas { keys, agents, pixels }
+        Canvas { ids, agents, pixels }
     }
 
     /// Brings the same buffer up to date after steps, resets or edits of the same worlds.
     ///
     /// # Panics
-    /// If `pictures` has the wrong length.
-    pub fn update(&mut self, worlds: &[W], pictures: &mut [f32]) {
-        assert_eq!(self.keys.len(), worlds.len() * self.agents, "the worlds that were painted");
-        assert_eq!(pictures.len(), self.keys.len() * self.pixels, "pictures of all agents");
-        let mut painted = self.keys.iter_mut().zip(pictures.chunks_exact_mut(self.pixels.max(1)));
+    /// If `images` has the wrong length.
+    pub fn update<W: Exact>(&mut self, worlds: &[W], images: &mut [f32]) {
+        assert_eq!(self.ids.len(), worlds.len() * self.agents, "the worlds that were painted");
+        assert_eq!(images.len(), self.ids.len() * self.pixels, "images of all agents");
+        let mut painted = self.ids.iter_mut().zip(images.chunks_exact_mut(self.pixels.max(1)));
         for world in worlds {
-            for (agent, (old, picture)) in (0..self.agents).zip(&mut painted) {
-                let new = world.observation_key(agent);
-                if *old != new {
-                    world.repaint(old, &new, picture);
-                    *old = new;
+            for (agent, (old, image)) in (0..self.agents).zip(&mut painted) {
+                let now = world.id(agent);
+                match (*old, now) {
+                    (Some(before), Some(now)) if before == now => {}
+                    (Some(before), Some(now)) => world.repaint(before, now, image),
+                    _ => world.observe(agent, image),
                 }
+                *old = now;
             }
         }
     }
 
-    /// The keys of the pictures as they are painted, world by world.
-    pub fn keys(&self) -> &[W::Key] {
-        &self.keys
+    /// The ids of the images as they are painted, world by world.
+    pub fn ids(&self) -> &[Option<u64>] {
+        &self.ids
     }
+}
+
+fn pixels<W: Exact>(world: &W) -> usize {
+    world.spec().image.map_or(0, |[c, h, w]| c * h * w)
 }
 
 #[cfg(test)]

@@ -1,32 +1,62 @@
 //! Policies that are not learned: something that sees the whole world and acts for every agent.
 
+use crate::error::Result;
 use crate::stream::Stream;
 use crate::world::World;
 
-/// A policy for the whole team, written by hand or computed.
-pub trait Controller<W: World> {
+/// A policy for the whole team.
+pub trait Controller {
     /// The name that the command line knows it by.
     fn name(&self) -> &str;
-    /// Called once when an episode has started, before its first step.
-    fn start(&mut self, _world: &W) {}
+
     /// Writes one action per agent. Randomness comes from `stream`, never from `world`'s own stream, so that all
     /// controllers meet the same episodes.
-    fn act(&mut self, world: &W, stream: &mut Stream, actions: &mut [usize]);
+    ///
+    /// # Errors
+    /// If it cannot act in this world.
+    fn act(&mut self, world: &dyn World, stream: &mut Stream, actions: &mut [usize]) -> Result<()>;
+}
+
+/// One of the world's own controllers by its name, or `random`.
+#[derive(Clone, Debug)]
+pub struct Named(String);
+
+impl Named {
+    /// The controller with this name.
+    ///
+    /// # Errors
+    /// If this world has none.
+    pub fn new(name: &str, world: &dyn World) -> Result<Named> {
+        world.spec().check_controller(name)?;
+        let named = Named(name.into());
+        // Options may be wrong, and what it computes once is computed now. Nothing of this is seen by episodes.
+        let mut actions = vec![0; world.spec().agents];
+        let mut stream = Stream::new(0, crate::Purpose::Audit, 0);
+        named.clone().act(world, &mut stream, &mut actions)?;
+        Ok(named)
+    }
+}
+
+impl Controller for Named {
+    fn name(&self) -> &str {
+        &self.0
+    }
+
+    fn act(&mut self, world: &dyn World, stream: &mut Stream, actions: &mut [usize]) -> Result<()> {
+        match self.0.as_str() {
+            "random" => {
+                uniform(world, stream, actions);
+                Ok(())
+            }
+            name => world.control(name, stream, actions),
+        }
+    }
 }
 
 /// Every agent takes one of its actions, all equally likely, independently: one word per agent.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Uniform;
-
-impl<W: World> Controller<W> for Uniform {
-    fn name(&self) -> &str {
-        "random"
-    }
-
-    fn act(&mut self, world: &W, stream: &mut Stream, actions: &mut [usize]) {
-        let choices = world.actions() as u32;
-        for action in actions {
-            *action = stream.below(choices) as usize;
-        }
+pub fn uniform(world: &dyn World, stream: &mut Stream, actions: &mut [usize]) {
+    let choices = world.spec().actions.count() as u32;
+    for action in actions {
+        *action = stream.below(choices) as usize;
     }
 }

@@ -1,12 +1,13 @@
 //! Whole episodes of a controller, and what they amount to: means with their standard errors.
 
 use crate::controller::Controller;
+use crate::envs::Envs;
 use crate::error::{Error, Result};
+use crate::spec::{Over, Spec};
 use crate::stream::{Purpose, Stream};
-use crate::world::{End, Outcome, World};
+use crate::world::{End, World};
 use serde::Serialize;
 use std::collections::BTreeMap;
-use std::convert::Infallible;
 
 /// A mean and its standard error.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -35,26 +36,41 @@ impl Statistic {
     }
 }
 
-/// What a world counts besides return and length: captures, waiting times.
-pub trait Measures<W: World> {
-    /// The name of each measure, as it appears in reports.
-    fn names(&self) -> &'static [&'static str];
-    /// An episode has started.
-    fn start(&mut self, _world: &W) {}
-    /// A step was taken; `world` is the state after it.
-    fn step(&mut self, _world: &W, _outcome: &Outcome) {}
-    /// The episode is over: push one value per name, in their order. `None` means that this episode has nothing to
-    /// measure (no vehicle finished), and it is left out of that mean.
-    fn finish(&mut self, world: &W, values: &mut Vec<Option<f64>>);
+/// What an episode measures so far, by the declaration of its world.
+#[derive(Clone, Debug, Default)]
+pub struct Tally {
+    /// Per measure: the sum over steps that had something to measure, and how many they were.
+    sums: Vec<(f64, usize)>,
 }
 
-/// No measures.
-impl<W: World> Measures<W> for () {
-    fn names(&self) -> &'static [&'static str] {
-        &[]
+impl Tally {
+    /// A step was taken; `world` is the state after it.
+    pub fn step(&mut self, world: &dyn World, end: End) {
+        let measures = &world.spec().measures;
+        self.sums.resize(measures.len(), (0.0, 0));
+        for (which, ((sum, count), measure)) in self.sums.iter_mut().zip(measures).enumerate() {
+            if measure.over == Over::Steps
+                && let Some(value) = world.measure(which, end)
+            {
+                *sum += value;
+                *count += 1;
+            }
+        }
     }
 
-    fn finish(&mut self, _world: &W, _values: &mut Vec<Option<f64>>) {}
+    /// The episode is over: one value per measure. Nothing where this episode has nothing to measure (no vehicle
+    /// finished); it is left out of that mean, as are steps with nothing to measure.
+    pub fn finish(&self, world: &dyn World, end: End) -> Vec<Option<f64>> {
+        let all = world.spec().measures.iter().enumerate();
+        all.map(|(which, measure)| match measure.over {
+            Over::Steps => match self.sums.get(which) {
+                Some(&(sum, count)) if count > 0 => Some(sum / count as f64),
+                _ => None,
+            },
+            Over::Episode => world.measure(which, end),
+        })
+        .collect()
+    }
 }
 
 /// One finished episode.
@@ -82,27 +98,14 @@ pub struct Summary {
     pub length: Statistic,
     /// The world's own measures by name.
     #[serde(flatten)]
-    pub measures: BTreeMap<&'static str, Statistic>,
-}
-
-/// Plays episode number `index` of `seed`: the world's chance comes from one stream, the controller's from another, so
-/// every controller meets the same episodes. `world` is left in its last state.
-pub fn episode<W: World>(
-    world: &mut W,
-    controller: &mut dyn Controller<W>,
-    measures: &mut dyn Measures<W>,
-    seed: u64,
-    index: u64,
-) -> Episode {
-    let played = watched_episode(world, controller, measures, seed, index, |_| Ok::<(), Infallible>(()));
-    played.unwrap_or_else(|never| match never {})
+    pub measures: BTreeMap<String, Statistic>,
 }
 
 /// What a spectator sees: the start, then the state after every step.
-#[derive(Clone, Copy, Debug)]
-pub struct Moment<'a, W> {
+#[derive(Clone, Copy)]
+pub struct Moment<'a> {
     /// The state.
-    pub world: &'a W,
+    pub world: &'a dyn World,
     /// The actions that led to it; none at the start.
     pub actions: &'a [usize],
     /// Steps so far.
@@ -111,39 +114,47 @@ pub struct Moment<'a, W> {
     pub total: f64,
 }
 
+/// Plays episode number `index` of `seed` in the first environment: the world's chance comes from one stream, the
+/// controller's from another, so every controller meets the same episodes. The environment is left in its last state.
+///
+/// # Errors
+/// If a simulator or the controller fails.
+pub fn episode(
+    envs: &mut dyn Envs,
+    controller: &mut dyn Controller,
+    seed: u64,
+    index: u64,
+) -> Result<Episode> {
+    watched_episode(envs, controller, seed, index, |_| Ok::<(), Error>(()))
+}
+
 /// As [`episode`], with somebody watching, who may stop it with an error.
 ///
 /// # Errors
-/// What `watch` says.
-pub fn watched_episode<W: World, E>(
-    world: &mut W,
-    controller: &mut dyn Controller<W>,
-    measures: &mut dyn Measures<W>,
+/// What `watch` says, or if a simulator or the controller fails.
+pub fn watched_episode<E: From<Error>>(
+    envs: &mut dyn Envs,
+    controller: &mut dyn Controller,
     seed: u64,
     index: u64,
-    mut watch: impl FnMut(Moment<'_, W>) -> std::result::Result<(), E>,
+    mut watch: impl FnMut(Moment<'_>) -> std::result::Result<(), E>,
 ) -> std::result::Result<Episode, E> {
-    let mut chance = Stream::new(seed, Purpose::Evaluation, index);
     let mut choice = Stream::new(seed, Purpose::EvaluationAction, index);
-    world.reset(&mut chance);
-    controller.start(world);
-    measures.start(world);
-    let mut actions = vec![0; world.agents()];
-    let (mut total, mut length) = (0.0, 0);
-    watch(Moment { world, actions: &[], step: 0, total })?;
+    envs.start(0, Stream::new(seed, Purpose::Evaluation, index))?;
+    let mut actions = vec![0; envs.spec().agents];
+    let (mut tally, mut total, mut length) = (Tally::default(), 0.0, 0);
+    watch(Moment { world: envs.world(0), actions: &[], step: 0, total })?;
     loop {
-        controller.act(world, &mut choice, &mut actions);
-        let draw = world.draw(&mut chance);
-        let outcome = world.step(&actions, &draw);
-        measures.step(world, &outcome);
+        controller.act(envs.world(0), &mut choice, &mut actions)?;
+        let outcome = envs.step_one(0, &actions)?;
+        let world = envs.world(0);
+        tally.step(world, outcome.end);
         total += outcome.reward;
         length += 1;
         watch(Moment { world, actions: &actions, step: length, total })?;
         if outcome.end != End::Running {
-            let mut values = Vec::with_capacity(measures.names().len());
-            measures.finish(world, &mut values);
-            assert_eq!(values.len(), measures.names().len(), "one value per measure");
-            return Ok(Episode { total, length, end: outcome.end, measures: values });
+            let measures = tally.finish(world, outcome.end);
+            return Ok(Episode { total, length, end: outcome.end, measures });
         }
     }
 }
@@ -151,11 +162,10 @@ pub fn watched_episode<W: World, E>(
 /// Plays episodes 0..`episodes` of `seed` and sums them up.
 ///
 /// # Errors
-/// If there are no episodes to play.
-pub fn play<W: World>(
-    world: &W,
-    controller: &mut dyn Controller<W>,
-    measures: &mut dyn Measures<W>,
+/// If there are no episodes to play, or a simulator or the controller fails.
+pub fn play(
+    envs: &mut dyn Envs,
+    controller: &mut dyn Controller,
     episodes: usize,
     seed: u64,
 ) -> Result<Summary> {
@@ -164,15 +174,14 @@ pub fn play<W: World>(
             "there is nothing to report about 0 episodes: ask for at least 1".into(),
         ));
     }
-    let mut world = world.clone();
-    let played: Vec<Episode> =
-        (0..episodes as u64).map(|index| episode(&mut world, controller, measures, seed, index)).collect();
-    Ok(Summary::of(&played, measures.names()))
+    let played: Result<Vec<Episode>> =
+        (0..episodes as u64).map(|index| episode(envs, controller, seed, index)).collect();
+    Ok(Summary::of(&played?, envs.spec()))
 }
 
 impl Summary {
-    /// Sums up finished episodes whose measures have these names.
-    pub fn of(played: &[Episode], names: &[&'static str]) -> Summary {
+    /// Sums up finished episodes of a world.
+    pub fn of(played: &[Episode], spec: &Spec) -> Summary {
         let over = |value: &dyn Fn(&Episode) -> Option<f64>| {
             Statistic::of(&played.iter().filter_map(value).collect::<Vec<_>>())
         };
@@ -180,7 +189,12 @@ impl Summary {
             episodes: played.len(),
             total: over(&|e| Some(e.total)),
             length: over(&|e| Some(e.length as f64)),
-            measures: names.iter().enumerate().map(|(k, &name)| (name, over(&|e| e.measures[k]))).collect(),
+            measures: spec
+                .measures
+                .iter()
+                .enumerate()
+                .map(|(k, measure)| (measure.name.clone(), over(&|e| e.measures.get(k).copied().flatten())))
+                .collect(),
         }
     }
 }
@@ -188,13 +202,30 @@ impl Summary {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::controller::Uniform;
-    use crate::wildlife::{CONTROLLERS, Captures, Wildlife, controller};
+    use crate::batch::Batch;
+    use crate::controller::Named;
+    use crate::envs::Loose;
+    use crate::scene::Scene;
+    use crate::spec::Measure;
+    use crate::wildlife::Wildlife;
+    use crate::world::{Edges, Outcome};
+    use std::sync::Arc;
+
+    fn drones() -> Batch<Wildlife> {
+        Batch::of(&Wildlife::new(3, 7).unwrap(), 1)
+    }
+
+    fn named(name: &str) -> Result<Named> {
+        Named::new(name, &drones().worlds()[0])
+    }
+
+    fn random() -> Named {
+        named("random").unwrap()
+    }
 
     #[test]
     fn the_report_has_the_promised_keys() {
-        let world = Wildlife::new(3, 7).unwrap();
-        let summary = play(&world, &mut Uniform, &mut Captures::default(), 5, 1).unwrap();
+        let summary = play(&mut drones(), &mut random(), 5, 1).unwrap();
         let json = serde_json::to_value(&summary).unwrap();
         let keys: Vec<&String> = json.as_object().unwrap().keys().collect();
         assert_eq!(keys, ["captures", "episodes", "length", "return"]);
@@ -206,8 +237,8 @@ mod tests {
 
     #[test]
     fn episodes_depend_on_seed_and_index_alone() {
-        let mut world = Wildlife::new(3, 7).unwrap();
-        let mut one = |seed, index| episode(&mut world, &mut Uniform, &mut Captures::default(), seed, index);
+        let mut envs = drones();
+        let mut one = |seed, index| episode(&mut envs, &mut random(), seed, index).unwrap();
         let all: Vec<Episode> = (0..4).map(|index| one(3, index)).collect();
         assert_eq!(one(3, 2), all[2]);
         assert_ne!(one(4, 2), all[2]);
@@ -215,9 +246,9 @@ mod tests {
 
     #[test]
     fn returns_lengths_and_captures_fit_together() {
-        let mut world = Wildlife::new(3, 7).unwrap();
+        let mut envs = drones();
         for index in 0..50 {
-            let e = episode(&mut world, &mut Uniform, &mut Captures::default(), 1, index);
+            let e = episode(&mut envs, &mut random(), 1, index).unwrap();
             let captured = e.end == End::Terminated;
             assert_eq!(e.measures, [Some(f64::from(u8::from(captured)))]);
             let gain = e.total + 0.05 * e.length as f64;
@@ -228,26 +259,77 @@ mod tests {
 
     #[test]
     fn wildlife_controllers_are_found_by_name_and_ordered_by_skill() {
-        let world = Wildlife::new(3, 7).unwrap();
-        let means: Vec<f64> = CONTROLLERS
-            .iter()
-            .map(|name| {
-                let mut found = controller(name, &world).unwrap();
-                assert_eq!(found.name(), *name);
-                play(&world, &mut *found, &mut (), 300, 1).unwrap().total.mean
-            })
-            .collect();
+        let means = ["random", "greedy", "optimal"].map(|name| {
+            let mut found = named(name).unwrap();
+            assert_eq!(found.name(), name);
+            play(&mut drones(), &mut found, 300, 1).unwrap().total.mean
+        });
         assert!(means.is_sorted(), "{means:?}");
         assert!(means[1] > means[0] + 1.0, "{means:?}");
-        let error = controller("clever", &world).err().unwrap().to_string();
+        let error = named("clever").err().unwrap().to_string();
         assert!(error.contains("random, greedy or optimal"), "{error}");
+    }
+
+    /// Counts steps by what it measures: `odd` has something to measure after odd steps only, `never` has not.
+    struct Clock(Arc<Spec>, usize);
+
+    impl World for Clock {
+        fn spec(&self) -> &Arc<Spec> {
+            &self.0
+        }
+        fn reset(&mut self, _stream: &mut Stream) -> Result<()> {
+            self.1 = 0;
+            Ok(())
+        }
+        fn step(&mut self, _actions: &[usize], _stream: &mut Stream) -> Result<Outcome> {
+            self.1 += 1;
+            let end = if self.1 == 5 { End::Truncated } else { End::Running };
+            Ok(Outcome { reward: 0.0, end })
+        }
+        fn observe(&self, _who: usize, _out: &mut [f32]) {}
+        fn neighbours(&self, _agent: usize, edges: &mut Edges) {
+            edges.clear();
+        }
+        fn measure(&self, which: usize, end: End) -> Option<f64> {
+            match which {
+                0 => Some(self.1 as f64),
+                1 => (self.1 % 2 == 1).then_some(self.1 as f64),
+                2 => None,
+                _ => (end == End::Truncated).then_some(self.1 as f64),
+            }
+        }
+        fn scene(&self) -> Result<Scene> {
+            Err(Error::Draw("a clock".into()))
+        }
+    }
+
+    #[test]
+    fn steps_with_nothing_to_measure_are_left_out() {
+        let mut spec = drones().worlds()[0].spec().as_ref().clone();
+        let usual = spec.measures.remove(0);
+        for (name, over) in
+            [("all", Over::Steps), ("odd", Over::Steps), ("never", Over::Steps), ("last", Over::Episode)]
+        {
+            spec.measures.push(Measure { name: name.into(), over, ..usual.clone() });
+        }
+        let mut envs = Loose::new(vec![Clock(Arc::new(spec), 0)]).unwrap();
+        let played = episode(&mut envs, &mut random(), 1, 0).unwrap();
+        assert_eq!(played.measures, [Some(3.0), Some(3.0), None, Some(5.0)]);
+        let mut envs = Loose::new(vec![Clock(envs.spec().clone(), 0)]).unwrap();
+        envs.step_one(0, &[0; 3]).unwrap();
+        let mut tally = Tally::default();
+        assert_eq!(tally.finish(envs.world(0), End::Running), [None; 4]);
+        tally.step(envs.world(0), End::Running);
+        assert_eq!(tally.finish(envs.world(0), End::Running), [Some(1.0), Some(1.0), None, None]);
+        envs.step_one(0, &[0; 3]).unwrap();
+        tally.step(envs.world(0), End::Running);
+        assert_eq!(tally.finish(envs.world(0), End::Running), [Some(1.5), Some(1.0), None, None]);
     }
 
     #[test]
     fn no_episodes_are_refused() {
-        let world = Wildlife::new(3, 7).unwrap();
-        assert!(play(&world, &mut Uniform, &mut (), 0, 1).is_err());
-        let one = play(&world, &mut Uniform, &mut (), 1, 1).unwrap();
+        assert!(play(&mut drones(), &mut random(), 0, 1).is_err());
+        let one = play(&mut drones(), &mut random(), 1, 1).unwrap();
         assert!(serde_json::to_value(&one).unwrap()["return"]["stderr"].is_null());
     }
 }

@@ -21,12 +21,7 @@ pub enum Error {
     /// A picture that cannot be drawn.
     #[error("cannot draw this: {0}")]
     Draw(String),
-    /// A file that cannot be written.
-    #[error("cannot write {}: {why}", path.display())]
-    Write {
-        /// The file.
-        path: std::path::PathBuf,
-        /// Why not. Part of the message, so it is not a source that would say it again.
-        why: std::io::Error,
-    },
+    /// A change by hand that cannot be made. The message says why.
+    #[error("{0}")]
+    BadEdit(String),
 }

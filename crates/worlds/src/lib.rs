@@ -1,10 +1,11 @@
 //! Exactly symmetric multi-agent worlds: drones that catch a poacher together, traffic lights that keep a city moving.
 //!
-//! - [`World`] and [`Symmetric`]: what a world is, and how a group turns it. Chance is drawn explicitly, so a step is a
-//!   function, and an audit can turn the draw along with the state.
+//! - [`World`] and [`Exact`]: what a world is, and what it can promise besides. [`Spec`] is its declaration, which everybody
+//!   else reads; [`Definition`] and [`Registry`] list the worlds that a program has.
 //! - [`Wildlife`], [`Traffic`]: the two worlds of the paper, at any size; [`wildlife::solve`] gives the exact optimum.
-//! - [`audit`]: is a world as symmetric as it says? [`play`]: episodes of a [`Controller`]; [`Batch`]: many worlds at once.
-//! - [`look`]: pictures, films and terminal views; [`replay`]: scripted episodes.
+//! - [`audit`]: is a world as symmetric as it says? [`play`]: episodes of a [`Controller`]; [`Envs`]: many
+//!   environments at once, whatever the world.
+//! - [`scene`]: worlds as plain data that others draw and people edit; [`replay`]: scripted episodes.
 //!
 //! ```
 //! use equimarl_worlds::{Traffic, TrafficOptions, Wildlife, audit};
@@ -20,25 +21,38 @@
 //! # Ok::<(), equimarl_worlds::Error>(())
 //! ```
 
+mod action;
 mod audit;
 mod batch;
 mod controller;
+mod envs;
 mod episode;
 mod error;
-pub mod look;
+mod registry;
 mod replay;
+pub mod scene;
+mod settings;
+mod spec;
 mod stream;
+mod terminal;
 pub mod traffic;
 pub mod wildlife;
 mod world;
 
-pub use audit::{AuditReport, Counterexample, ElementReport, audit};
+pub use action::GroupAction;
+pub use audit::{AuditReport, Counterexample, ElementReport, ROUNDING, audit};
 pub use batch::{Batch, Canvas};
-pub use controller::{Controller, Uniform};
-pub use episode::{Episode, Measures, Moment, Statistic, Summary, episode, play, watched_episode};
+pub use controller::{Controller, Named, uniform};
+pub use envs::{Envs, ExactEnvs, Loose, Painter, Resumed};
+pub use episode::{Episode, Moment, Statistic, Summary, Tally, episode, play, watched_episode};
 pub use error::{Error, Result};
-pub use replay::{Script, replay};
+pub use registry::{Definition, FirstFormat, Registry, Solved, Symmetries, builtin};
+pub use replay::{play_script, replay};
+pub use settings::{Opt, ParseFlag, Settings, Shorthand, Value, WorldConfig};
+pub use spec::{
+    Actions, Better, Described, Fallback, Links, Measure, Over, Senders, Spec, moves, permutation,
+};
 pub use stream::{Purpose, Stream, StreamState};
 pub use traffic::{Traffic, TrafficOptions};
 pub use wildlife::Wildlife;
-pub use world::{Edge, End, Outcome, PictureShape, Symmetric, Symmetry, World};
+pub use world::{Edges, End, Exact, Outcome, World};

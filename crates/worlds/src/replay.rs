@@ -1,139 +1,63 @@
 //! Scripted episodes: every action and every draw is given, so a rule can be checked by hand.
 
 use crate::error::{Error, Result};
-use crate::traffic::{Arrival, Traffic, TrafficOptions};
-use crate::wildlife::{MOVES, Wildlife};
-use crate::world::{End, Outcome, World};
-use serde::Deserialize;
+use crate::registry::Registry;
+use crate::world::{End, Exact, Outcome};
 use serde_json::{Value, json};
 
-/// A scripted episode as a file holds it.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(tag = "world", rename_all = "kebab-case", deny_unknown_fields)]
-pub enum Script {
-    /// Junctions, arrivals `[step, entry row, entry column]`, and one phase per junction and step.
-    Traffic {
-        /// Rows of junctions.
-        rows: usize,
-        /// Columns of junctions.
-        cols: usize,
-        /// All vehicles.
-        schedule: Vec<Arrival>,
-        /// One action per junction, row-major, for each step.
-        actions: Vec<Vec<usize>>,
-    },
-    /// A grid, a start, one action per drone and step, and where the poacher goes.
-    Wildlife {
-        /// Cells per side.
-        grid: usize,
-        /// Where the drones start.
-        drones: Vec<[usize; 2]>,
-        /// Where the poacher starts.
-        poacher: [usize; 2],
-        /// One action per drone for each step.
-        actions: Vec<Vec<usize>>,
-        /// The poacher's move after each step, numbered like actions.
-        poacher_moves: Vec<usize>,
-    },
-}
-
 /// Reads a script and plays it: `{"world": ..., "steps": [...], "ignored_actions": n}`. Steps after the end of the
-/// episode are not played, only counted.
+/// episode are not played, only counted. What a script holds besides `world` and `actions` is the world's own.
 ///
 /// # Errors
 /// If the text is not a script, or asks for something that the world does not have.
-pub fn replay(text: &str) -> Result<Value> {
-    let script = serde_json::from_str(text).map_err(|error| Error::BadScript(not_a_script(text, &error)))?;
-    play_script(script).map_err(|error| match error {
-        Error::BadState(why) => Error::BadScript(why),
+pub fn replay(registry: &Registry, text: &str) -> Result<Value> {
+    let bad = |why: String| Error::BadScript(why);
+    let script: Value = serde_json::from_str(text).map_err(|error| match error.is_eof() {
+        true => bad(format!("it ends too early, at line {} column {}", error.line(), error.column())),
+        false => bad(format!("it is not a script: {error}")),
+    })?;
+    if script.get("state").is_some() {
+        return Err(bad("it holds a saved state; a script holds a start, all actions and all chance".into()));
+    }
+    let Some(name) = script.get("world").and_then(Value::as_str) else {
+        return Err(bad("it is not a script: missing field `world`".into()));
+    };
+    let world = registry.get(name).map_err(|error| bad(format!("it is not a script: {error}")))?;
+    world.replay(&script).map_err(|error| match error {
+        Error::BadState(why) => bad(why),
         other => other,
     })
 }
 
-/// Why the text is not a script, for people.
-fn not_a_script(text: &str, error: &serde_json::Error) -> String {
-    if error.is_eof() {
-        return format!("it ends too early, at line {} column {}", error.line(), error.column());
-    }
-    let content: Option<Value> = serde_json::from_str(text).ok();
-    if content.is_some_and(|content| content.get("state").is_some()) {
-        return "it holds a saved state; a script holds a start, all actions and all chance".into();
-    }
-    format!("it is not a script: {error}")
-}
-
-fn play_script(script: Script) -> Result<Value> {
-    match script {
-        Script::Traffic { rows, cols, schedule, actions } => {
-            let options = TrafficOptions { rows, cols, ..TrafficOptions::default() };
-            let mut world = Traffic::new(options)?.with_schedule(&schedule)?;
-            play(
-                "traffic",
-                &mut world,
-                &actions,
-                |_, _| Ok(()),
-                |world| {
-                    let mut vehicles = world.vehicles();
-                    vehicles.sort_unstable();
-                    json!({ "vehicles": vehicles })
-                },
-            )
-        }
-        Script::Wildlife { grid, drones, poacher, actions, poacher_moves } => {
-            let mut world = Wildlife::new(drones.len(), grid)?;
-            world.place(&drones, poacher, 0)?;
-            if let Some(step) = poacher_moves.iter().position(|&m| m >= MOVES) {
-                return Err(Error::BadScript(format!(
-                    "poacher move {step} is {}; moves are 0 to {}",
-                    poacher_moves[step],
-                    MOVES - 1
-                )));
-            }
-            let given = |step: usize, ended: bool| match poacher_moves.get(step) {
-                Some(&chosen) => Ok(chosen),
-                // Whoever is captured does not move any more, so the last move may be left out.
-                None if ended => Ok(0),
-                None => Err(Error::BadScript(format!(
-                    "there are {} poacher moves, but step {step} needs one too",
-                    poacher_moves.len()
-                ))),
-            };
-            play(
-                "wildlife",
-                &mut world,
-                &actions,
-                given,
-                |world| json!({ "drones": world.drones().collect::<Vec<_>>(), "poacher": world.poacher() }),
-            )
-        }
-    }
-}
-
-fn play<W: World>(
-    name: &str,
+/// Plays a script in a world at its start; `chance(step, ended)` gives a step's draw, and `state` what a step leads to.
+///
+/// # Errors
+/// If an action is missing or does not exist, or there is no draw.
+pub fn play_script<W: Exact>(
     world: &mut W,
     actions: &[Vec<usize>],
     chance: impl Fn(usize, bool) -> Result<W::Chance>,
     state: impl Fn(&W) -> Value,
 ) -> Result<Value> {
+    let spec = world.spec().clone();
     let mut steps = Vec::new();
     for (step, actions) in actions.iter().enumerate() {
-        if actions.len() != world.agents() {
+        if actions.len() != spec.agents {
             return Err(Error::BadScript(format!(
                 "step {step} has {} actions, this world has {} agents",
                 actions.len(),
-                world.agents()
+                spec.agents
             )));
         }
-        if let Some(agent) = actions.iter().position(|&a| a >= world.actions()) {
+        if let Some(agent) = actions.iter().position(|&a| a >= spec.actions.count()) {
             return Err(Error::BadScript(format!(
                 "step {step} gives agent {agent} the action {}; actions are 0 to {}",
                 actions[agent],
-                world.actions() - 1
+                spec.actions.count() - 1
             )));
         }
         // A missing draw is an error only if the episode went on to need it.
-        let Outcome { reward, end } = world.step(actions, &chance(step, true)?);
+        let Outcome { reward, end } = world.apply(actions, &chance(step, true)?);
         if end == End::Running {
             chance(step, false)?;
         }
@@ -151,12 +75,17 @@ fn play<W: World>(
         }
     }
     let ignored = actions.len() - steps.len();
-    Ok(json!({ "world": name, "steps": steps, "ignored_actions": ignored }))
+    Ok(json!({ "world": spec.world, "steps": steps, "ignored_actions": ignored }))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::builtin;
+
+    fn replay(text: &str) -> Result<Value> {
+        super::replay(&builtin(), text)
+    }
 
     #[test]
     fn a_capture_by_two_drones() {
@@ -199,7 +128,7 @@ mod tests {
                 r#"{"world":"wildlife","grid":7,"drones":[[1,1],[1,1]],"poacher":[3,3],"actions":[],"poacher_moves":[]}"#,
                 "drones 0 and 1 share the cell [1, 1]",
             ),
-            ("{\"world\":\"chess\"}", "unknown variant `chess`"),
+            ("{\"world\":\"chess\"}", "no world is called `chess`"),
             ("{\"world\":\"traffic\",\"rows\":2}", "missing field"),
             (
                 &wildlife(r#""actions":[[0]],"poacher_moves":[0]"#),

@@ -1,22 +1,25 @@
 //! What a world is, and what it means that a world is symmetric.
 //!
-//! For every symmetry g, state s, joint action a and chance c:
+//! There are two levels of promise. A [`World`] can be trained in, played and deployed. An [`Exact`] one also has explicit
+//! chance and an exact action of its group on states: for every symmetry g, state s, joint action a and chance c
 //!
 //! ```text
 //! reward(s, a, c)   = reward(g s, g a, g c)
 //! g next(s, a, c)   = next(g s, g a, g c)
 //! observation(g s, g i) = g observation(s, i)
-//! neighbours(g s, g i)  = g neighbours(s, i), edge vectors turned by U_g
+//! neighbours(g s, g i)  = g neighbours(s, i), edge vectors transformed
 //! ```
 //!
-//! [`crate::audit`] checks these for any world that implements the two traits.
+//! which buys audits ([`crate::audit`]), bit-exact resume, editing on the page, and sharing of equal observations.
 
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::scene::{Edit, Scene};
+use crate::spec::Spec;
 use crate::stream::Stream;
-use equimarl_group::{Element, Group, Plane, Rep};
+use equimarl_group::Element;
 use serde_json::Value;
 use std::fmt::Debug;
-use std::hash::Hash;
+use std::sync::Arc;
 
 /// How an episode stands after a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,145 +41,195 @@ pub struct Outcome {
     pub end: End,
 }
 
-/// The shape of an observation: `channels` pictures, channel-major, rows from the top. Local ones are square.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PictureShape {
-    /// Number of channels.
-    pub channels: usize,
-    /// Rows.
-    pub height: usize,
-    /// Pixels per row.
-    pub width: usize,
+/// Whom an agent hears: who, and where the agent is seen from there.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Edges {
+    /// The senders, in the order of their index: other agents, then things that do not act.
+    pub from: Vec<u32>,
+    /// One edge vector e_ij per sender, along x_i - x_j, one after the other.
+    pub vectors: Vec<f32>,
 }
 
-impl PictureShape {
-    /// The number of pixels over all channels.
-    pub fn len(&self) -> usize {
-        self.channels * self.height * self.width
+impl Edges {
+    /// Forgets all.
+    pub fn clear(&mut self) {
+        self.from.clear();
+        self.vectors.clear();
     }
 
-    /// Whether there are no pixels.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
+    /// One sender more.
+    #[inline]
+    pub fn hear(&mut self, from: usize, vector: &[f32]) {
+        self.from.push(from as u32);
+        self.vectors.extend_from_slice(vector);
+    }
+
+    /// Each sender with its vector.
+    pub fn iter(&self) -> impl Iterator<Item = (usize, &[f32])> {
+        let dim = (self.vectors.len() / self.from.len().max(1)).max(1);
+        self.from.iter().map(|&j| j as usize).zip(self.vectors.chunks_exact(dim))
     }
 }
 
-/// A neighbour that agent i hears: who, and where i is seen from there.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Edge {
-    /// The neighbour j.
-    pub from: usize,
-    /// The edge feature e_ij, along x_i - x_j.
-    pub vector: [f32; 2],
-}
-
-/// A world of agents that share a reward, observe locally and talk to their neighbours.
-///
-/// Randomness is explicit: [`World::draw`] takes it from a stream, always the same number of words, and
-/// [`World::step`] is a function of the state, the actions and what was drawn. The same seed gives the same episode
-/// on every platform, and an audit can turn the draw along with the state.
-pub trait World: Clone + Send {
-    /// The randomness of one step.
-    type Chance: Clone + Debug + Send;
-    /// The exact identity of a local observation: equal keys are equal pictures. Small and cheap, so that learners
-    /// can encode each distinct picture once.
-    type Key: Clone + Debug + Ord + Hash + Send + Sync;
+/// A world of agents that share a reward, observe locally and talk to their neighbours. Enough to train, play and deploy.
+pub trait World: Send {
+    /// What it is.
+    fn spec(&self) -> &Arc<Spec>;
 
     /// The number of agents.
-    fn agents(&self) -> usize;
+    fn agents(&self) -> usize {
+        self.spec().agents
+    }
+
     /// The number of actions of one agent.
-    fn actions(&self) -> usize;
-    /// The shape of an agent's picture.
-    fn picture_shape(&self) -> PictureShape;
+    fn actions(&self) -> usize {
+        self.spec().actions.count()
+    }
 
     /// Starts a new episode.
-    fn reset(&mut self, stream: &mut Stream);
+    ///
+    /// # Errors
+    /// If a simulator does not.
+    fn reset(&mut self, stream: &mut Stream) -> Result<()>;
+
+    /// One step of the whole team. `actions` holds one action per agent, each of them one that exists.
+    ///
+    /// # Errors
+    /// If a simulator does not.
+    fn step(&mut self, actions: &[usize], stream: &mut Stream) -> Result<Outcome>;
+
+    /// Writes what agent `who` sees over the whole of a buffer: the pixels of its image, channel-major and rows from the
+    /// top, or its feature vector. For a sender, what is seen of it.
+    fn observe(&self, who: usize, out: &mut [f32]);
+
+    /// The exact identity of what an agent sees, if there is a short one: equal ids are equal observations, and learners
+    /// encode each only once.
+    fn id(&self, _agent: usize) -> Option<u64> {
+        None
+    }
+
+    /// Paints the whole state, for networks that decide for all agents at once: by default all agents' images.
+    fn team_image(&self, out: &mut [f32]) {
+        let pixels = self.spec().image.map_or(0, |[c, h, w]| c * h * w);
+        for (agent, part) in out.chunks_exact_mut(pixels.max(1)).enumerate() {
+            self.observe(agent, part);
+        }
+    }
+
+    /// Replaces `edges` by whom agent `agent` hears, in the order of their index.
+    fn neighbours(&self, agent: usize, edges: &mut Edges);
+
+    /// The value of measure number `which` of the declaration after a step that ended like this; nothing if there is
+    /// nothing to measure.
+    fn measure(&self, _which: usize, _end: End) -> Option<f64> {
+        None
+    }
+
+    /// Writes the actions that one of its controllers takes. Randomness comes from `stream`, never from the world's own, so
+    /// that all controllers meet the same episodes.
+    ///
+    /// # Errors
+    /// If there is no such controller, or it cannot act here.
+    fn control(&self, controller: &str, _stream: &mut Stream, _actions: &mut [usize]) -> Result<()> {
+        Err(Error::BadWorld(format!("{} has no controller `{controller}`", self.spec().world)))
+    }
+
+    /// What an agent's body does while nobody decides for it.
+    fn hold(&self, _agent: usize) -> usize {
+        0
+    }
+
+    /// The best possible mean return, if it is known. May take seconds.
+    fn optimum(&self) -> Option<f64> {
+        None
+    }
+
+    /// The state as a picture.
+    ///
+    /// # Errors
+    /// If it is too large to make out anything.
+    fn scene(&self) -> Result<Scene>;
+
+    /// The state as a picture, with what each agent just did where that shows.
+    ///
+    /// # Errors
+    /// As [`World::scene`].
+    fn scene_after(&self, _actions: &[usize]) -> Result<Scene> {
+        self.scene()
+    }
+
+    /// The state as lines of text, with terminal colours or without, if the world has a better view than its scene gives.
+    fn terminal(&self, _colour: bool) -> Option<String> {
+        None
+    }
+}
+
+/// A world with explicit chance and an exact symmetry.
+///
+/// [`Exact::draw`] takes chance from a stream, always the same number of words, and [`Exact::apply`] is a function of the
+/// state, the actions and what was drawn. The same seed gives the same episode on every platform, and an audit can
+/// transform the draw along with the state.
+pub trait Exact: World + Clone + 'static {
+    /// The randomness of one step.
+    type Chance: Clone + Debug + Send;
+
     /// Draws the randomness of the next step.
     fn draw(&self, stream: &mut Stream) -> Self::Chance;
-    /// One step of the whole team. `actions` holds one action per agent.
+
+    /// One step of the whole team.
     ///
     /// # Panics
     /// If an action is missing or does not exist: the caller is a program, and it is wrong.
-    fn step(&mut self, actions: &[usize], chance: &Self::Chance) -> Outcome;
+    fn apply(&mut self, actions: &[usize], chance: &Self::Chance) -> Outcome;
 
-    /// The identity of what agent `agent` sees.
-    fn observation_key(&self, agent: usize) -> Self::Key;
-    /// Paints the picture of a key over the whole of the caller's buffer.
-    fn render(&self, key: &Self::Key, picture: &mut [f32]);
-    /// Turns the picture of `old` into the picture of `new`, touching only what changed if the world knows how.
-    fn repaint(&self, _old: &Self::Key, new: &Self::Key, picture: &mut [f32]) {
-        self.render(new, picture);
-    }
-    /// The shape of the picture of the whole state, for networks that decide for all agents at once.
-    fn team_picture_shape(&self) -> PictureShape {
-        let one = self.picture_shape();
-        PictureShape { channels: one.channels * self.agents(), ..one }
-    }
-    /// Paints the whole state over the caller's buffer: by default all agents' pictures, one after the other.
-    fn render_team(&self, picture: &mut [f32]) {
-        for (agent, part) in picture.chunks_exact_mut(self.picture_shape().len().max(1)).enumerate() {
-            self.render(&self.observation_key(agent), part);
-        }
-    }
-    /// Replaces `edges` by the neighbours that agent `agent` hears, in the order of their index.
-    fn neighbours(&self, agent: usize, edges: &mut Vec<Edge>);
+    /// Paints the observation of an id over the whole of a buffer. Only for worlds that have ids.
+    fn paint(&self, _id: u64, _out: &mut [f32]) {}
 
-    /// The whole state as JSON, so that a test or a bug report can start anywhere.
-    fn save(&self) -> Value;
-    /// The state that [`World::save`] wrote. Refuses anything else, with a reason, and then changes nothing.
-    fn load(&mut self, state: &Value) -> Result<()>;
-    /// Whether the two are in the same state, order of storage apart. A world that is audited often answers this
-    /// without going through JSON.
-    fn same_state(&self, other: &Self) -> bool {
-        self.save() == other.save()
+    /// Turns the observation of `old` into that of `new`, touching only what changed if the world knows how.
+    fn repaint(&self, _old: u64, new: u64, out: &mut [f32]) {
+        self.paint(new, out);
     }
-}
 
-/// A world with a symmetry group, and how its elements act.
-pub trait Symmetric: World {
-    /// The symmetry that this world is asked to have (an audit may find that it has not).
-    fn symmetry(&self) -> &Symmetry;
-    /// The turned world g s.
+    /// The id of the transformed observation. Only for worlds that have ids.
+    fn transform_id(&self, _g: Element, id: u64) -> u64 {
+        id
+    }
+
+    /// The transformed world g s.
     ///
     /// # Errors
     /// If g does not map this world to itself, saying why: what is mapped where it cannot be.
-    fn turned(&self, g: Element) -> Result<Self>;
-    /// The turned draw.
-    fn turn_chance(&self, g: Element, chance: &Self::Chance) -> Self::Chance;
-    /// The action that agent g i takes in the turned world when agent i takes `action` here.
-    fn turn_action(&self, g: Element, action: usize) -> usize;
-    /// The index of agent `agent` after the turn.
-    fn turn_agent(&self, g: Element, agent: usize) -> usize;
-    /// The key of the turned picture.
-    fn turn_key(&self, g: Element, key: &Self::Key) -> Self::Key;
-}
+    fn transformed(&self, g: Element) -> Result<Self>;
 
-/// A group and how it turns the plane that a world lives in.
-#[derive(Clone, Debug)]
-pub struct Symmetry {
-    /// The group.
-    pub group: Group,
-    /// Its action on vectors and pixels.
-    pub plane: Plane,
-}
+    /// The transformed draw.
+    fn transform_chance(&self, g: Element, chance: &Self::Chance) -> Self::Chance;
 
-impl Symmetry {
-    /// The plane symmetry `group`: C1, C2, C4, D1, D2 or D4.
-    pub fn new(group: &Group) -> Result<Symmetry> {
-        Ok(Symmetry { plane: Plane::new(group)?, group: group.clone() })
-    }
+    /// The whole state as JSON, so that a test or a bug report can start anywhere.
+    fn save(&self) -> Value;
 
-    /// Any group, with a representation that says how it turns what agents see. Elements may act alike: a ring of
-    /// agents turns by moving agents, and leaves their pictures alone.
+    /// The state that [`Exact::save`] wrote. Refuses anything else, with a reason, and then changes nothing.
     ///
     /// # Errors
-    /// If `plane` is not a representation of the group that maps the square grid to itself.
-    pub fn by(group: &Group, plane: &str) -> Result<Symmetry> {
-        Ok(Symmetry { plane: Plane::by(&Rep::parse(group, plane)?)?, group: group.clone() })
+    /// If it is not such a state.
+    fn load(&mut self, state: &Value) -> Result<()>;
+
+    /// Whether the two are in the same state, order of storage apart. A world that is audited often answers this without
+    /// going through JSON.
+    fn same_state(&self, other: &Self) -> bool {
+        self.save() == other.save()
     }
 
-    /// The plane symmetry with this name, for example `D4`.
-    pub fn named(name: &str) -> Result<Symmetry> {
-        Symmetry::new(&name.parse()?)
+    /// Changes the state as somebody did by hand in its scene.
+    ///
+    /// # Errors
+    /// If that cannot be, saying why; then nothing changes.
+    fn edit(&mut self, edit: &Edit) -> Result<()> {
+        Err(edit.unknown("nothing"))
+    }
+
+    /// A step with chance from a stream: what [`World::step`] of an exact world is.
+    fn drawn_step(&mut self, actions: &[usize], stream: &mut Stream) -> Outcome {
+        let chance = self.draw(stream);
+        self.apply(actions, &chance)
     }
 }

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 #[derive(Subcommand)]
 pub enum Bench {
-    /// Steps per second of the worlds on one core, with pictures painted and with keys only.
+    /// Steps per second of the worlds on one core, with images painted and with ids only.
     Worlds(Args),
     /// Milliseconds of one training minibatch (forward, backward, Adam) of 20 states, and of one decision.
     Network(Args),

@@ -2,15 +2,15 @@
 //! of what a core could do a dense layer does.
 
 use super::{Line, shares};
-use crate::network::{fresh, paper_config};
-use crate::world::{AnyWorld, WorldArgs, WorldName};
+use crate::network::{fresh, usual_config};
+use crate::registry;
 use anyhow::{Result, ensure};
 use equimarl_group::Group;
 use equimarl_kernels::linear::{Linear, Packed};
 use equimarl_kernels::{Level, peak};
 use equimarl_learn::{LossConfig, Observer, Optimiser, Samples, States, random_states};
-use equimarl_nn::{Batch, Cache, Kind, Network, Scratch, Sharing};
-use equimarl_worlds::{Edge, Purpose, Stream, Symmetric, World};
+use equimarl_nn::{Batch, Cache, Kind, Scratch, Sharing};
+use equimarl_worlds::{Edges, Purpose, Stream, WorldConfig};
 use std::time::{Duration, Instant};
 
 const STATES: usize = 20;
@@ -32,7 +32,11 @@ pub fn run(seconds: f64) -> Result<Vec<Line>> {
     ensure!(seconds > 0.0 && seconds <= 3600.0, "--seconds must be above 0 and at most 3600");
     let time = Duration::from_secs_f64(seconds);
     let mut lines = vec![];
-    for (world, name) in [(WorldName::Wildlife, "wildlife"), (WorldName::Traffic, "traffic")] {
+    let with_images = |name: &&'static str| -> bool {
+        let described = registry().usual(name).and_then(|world| registry().describe(&world));
+        described.is_ok_and(|d| d.spec.image.is_some())
+    };
+    for name in registry().names().into_iter().filter(with_images) {
         for kind in [Kind::Equivariant, Kind::Plain] {
             for threads in [1, 2] {
                 for encoding in [Encoding::Dictionary, Encoding::Distinct, Encoding::Every] {
@@ -43,8 +47,8 @@ pub fn run(seconds: f64) -> Result<Vec<Line>> {
                         Encoding::Every => "-every-image",
                     };
                     let thread = if threads == 1 { "1-thread" } else { "2-threads" };
-                    let name = format!("{name}-{kind}-{thread}{tail}");
-                    lines.push(pool.install(|| minibatch(name, (world, kind), encoding, time))?);
+                    let title = format!("{name}-{kind}-{thread}{tail}");
+                    lines.push(pool.install(|| minibatch(title, (name, kind), encoding, time))?);
                 }
             }
         }
@@ -56,8 +60,10 @@ pub fn run(seconds: f64) -> Result<Vec<Line>> {
         note: note.into(),
         shares: vec![],
     };
-    let note = "encode, two rounds, decide; no communication";
-    lines.push(line("wildlife-equivariant-decision", decision(time)?, "us", note));
+    let note = "encode, all rounds, decide; no communication";
+    if let Some(name) = registry().names().iter().find(|name| with_images(name)) {
+        lines.push(line(&format!("{name}-equivariant-decision"), decision(name, time)?, "us", note));
+    }
     let note =
         "of the multiply-adds that one core can do; below half, accumulators have left their registers";
     lines.push(line("dense-layer-share-of-peak", share_of_peak(time)?, "%", note));
@@ -65,34 +71,15 @@ pub fn run(seconds: f64) -> Result<Vec<Line>> {
 }
 
 /// The median time of weights, collation, forward, backward and Adam, in milliseconds.
-fn minibatch(
-    name: String,
-    (world, kind): (WorldName, Kind),
-    encoding: Encoding,
-    time: Duration,
-) -> Result<Line> {
-    let size = WorldArgs::default();
-    let group: Group = if kind.is_plain() { Group::cyclic(1)? } else { "C4".parse()? };
-    let config = paper_config(world, &size, kind, &group)?;
-    let network = fresh(&config, 1)?;
-    match size.build(world, Some(group.name()))? {
-        AnyWorld::Wildlife(w) => minibatch_in(name, &w, network, encoding, time),
-        AnyWorld::Traffic(w) => minibatch_in(name, &w, network, encoding, time),
-    }
-}
-
-fn minibatch_in<W: Symmetric>(
-    name: String,
-    world: &W,
-    mut network: Network,
-    encoding: Encoding,
-    time: Duration,
-) -> Result<Line> {
+fn minibatch(name: String, (world, kind): (&str, Kind), encoding: Encoding, time: Duration) -> Result<Line> {
+    let (world, group) = usual(world, kind)?;
+    let mut network = fresh(&usual_config(&world, kind, &group)?, 1)?;
+    let seen = random_states(&*registry().make(&world, &group, 1)?, STATES, 1)?;
     let sharing = if encoding == Encoding::Every { Sharing::None } else { network.sharing() };
     let dictionary = network.dictionary().filter(|_| encoding == Encoding::Dictionary);
-    let mut observer = Observer::new(world, network.config(), &sharing)?.with_dictionary(dictionary);
-    let (mut states, mut batch) = (States::default(), Batch::default());
-    random_states(world, STATES, 1).iter().try_for_each(|state| observer.see(state, &mut states))?;
+    let mut observer = Observer::new(&*seen, network.config(), &sharing)?.with_dictionary(&*seen, dictionary);
+    let (mut states, mut batch) = (States::default(), observer.batch());
+    (0..STATES).try_for_each(|e| observer.see(seen.world(e), &mut states))?;
     let mut collate = |batch: &mut Batch| {
         batch.clear();
         observer.collate(&states, (0..STATES).map(|s| (s, 0)), batch)
@@ -127,9 +114,9 @@ fn minibatch_in<W: Symmetric>(
         ("optimiser", adam),
         ("collation", collation),
     ]);
-    let images = batch.pictures.count(world.picture_shape().len());
+    let images = batch.pictures.count(seen.spec().image.unwrap_or_default().iter().product());
     let what = if batch.pictures.pixels().is_some() { "pixels" } else { "parts" };
-    Ok(Line { name, value, unit: "ms", note: format!("{images} pictures, {what}"), shares })
+    Ok(Line { name, value, unit: "ms", note: format!("{images} images, {what}"), shares })
 }
 
 /// A dense layer of the size of a message round, as a share of what the same core does on registers alone.
@@ -159,25 +146,35 @@ fn samples(batch: &Batch, actions: usize) -> Samples {
     }
 }
 
-/// The median time of one agent's decision with two neighbours, in microseconds.
-fn decision(time: Duration) -> Result<f64> {
-    let group: Group = "C4".parse()?;
-    let size = WorldArgs::default();
-    let config = paper_config(WorldName::Wildlife, &size, Kind::Equivariant, &group)?;
-    let policy = fresh(&config, 1)?.policy()?;
-    let AnyWorld::Wildlife(mut world) = size.build(WorldName::Wildlife, Some("C4"))? else {
-        anyhow::bail!("wildlife is wildlife");
-    };
-    world.place(&[[2, 2], [3, 3], [2, 4]], [5, 5], 0)?;
-    let mut picture = vec![0.0; world.picture_shape().len()];
-    let mut heard: Vec<Edge> = vec![];
-    world.neighbours(0, &mut heard);
-    let edges: Vec<f32> = heard.iter().flat_map(|e| e.vector).collect();
+/// A world as it usually is, and the group of its networks of a kind.
+fn usual(world: &str, kind: Kind) -> Result<(WorldConfig, Group)> {
+    let world = registry().usual(world)?;
+    let group = if kind.is_plain() { None } else { registry().usual_group(&world) };
+    let group = group.map_or(Group::cyclic(1), |name| name.parse())?;
+    Ok((world, group))
+}
+
+/// The median time of one agent's decision, in microseconds: of the agent with the most neighbours in some random states.
+fn decision(world: &str, time: Duration) -> Result<f64> {
+    let (world, group) = usual(world, Kind::Equivariant)?;
+    let policy = fresh(&usual_config(&world, Kind::Equivariant, &group)?, 1)?.policy()?;
+    let states = random_states(&*registry().make(&world, &group, 1)?, STATES, 1)?;
+    let mut picture = vec![0.0; states.spec().image.unwrap_or_default().iter().product()];
+    let (mut heard, mut most, mut at) = (Edges::default(), Edges::default(), (0, 0));
+    for e in 0..states.len() {
+        for agent in 0..states.spec().agents {
+            states.world(e).neighbours(agent, &mut heard);
+            if heard.from.len() > most.from.len() {
+                (most, at) = (heard.clone(), (e, agent));
+            }
+        }
+    }
+    let (heard, edges, state) = (most.from, most.vectors, states.world(at.0));
     let received: Vec<Vec<f32>> =
         (0..policy.rounds()).map(|l| vec![0.5; policy.message_len(l) * heard.len()]).collect();
     let (mut scratch, mut own, mut mixed) = (Scratch::default(), vec![], vec![]);
     let mut step = || -> Result<()> {
-        world.render(&world.observation_key(0), &mut picture);
+        state.observe(at.1, &mut picture);
         policy.encode(&picture, &mut scratch, &mut own)?;
         for (l, received) in received.iter().enumerate() {
             policy.round(l, &own, &edges, received, &mut scratch, &mut mixed)?;

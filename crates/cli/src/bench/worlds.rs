@@ -1,129 +1,140 @@
 //! `equimarl bench worlds`: environment steps per second on one core, random actions, resets included.
 
 use super::Line;
+use crate::registry;
 use anyhow::{Result, ensure};
-use equimarl_worlds::{
-    Batch, Canvas, Controller, End, Outcome, Purpose, Stream, Traffic, TrafficOptions, Uniform, Wildlife,
-    World,
-};
+use equimarl_worlds::{Canvas, End, Envs, Outcome, Purpose, Stream, WorldConfig, uniform};
 use std::time::{Duration, Instant};
 
-/// The authors' environments with pictures, steps per second (docs/benchmarks.md).
-const AUTHORS_WILDLIFE: f64 = 1700.0;
-const AUTHORS_TRAFFIC: f64 = 1500.0;
-/// Worlds stepped together.
+/// Agents stepped together, in at most so many environments.
+const AGENTS: usize = 400;
 const TOGETHER: usize = 16;
+/// Images of larger teams are left out: what they cost per agent is known from small ones.
+const MOST_PAINTED: usize = 16;
 
 pub fn run(seconds: f64) -> Result<Vec<Line>> {
     ensure!(seconds > 0.0 && seconds <= 3600.0, "--seconds must be above 0 and at most 3600");
     let time = Duration::from_secs_f64(seconds);
-    let wildlife = Wildlife::new(3, 7)?;
-    let city = |n: usize| Traffic::new(TrafficOptions { rows: n, cols: n, ..TrafficOptions::default() });
-    let small = city(2)?;
-    let line = |name: &str, value: f64, authors: f64| {
-        let note = format!("the authors' environments on another machine: {authors:.0}");
-        Line { name: name.into(), value, unit: "steps/s", note, shares: vec![] }
-    };
-    let mut lines = vec![
-        line("wildlife-pictures", pictures(&wildlife, time)?, AUTHORS_WILDLIFE),
-        line("wildlife-keys", keys(&wildlife, TOGETHER, time), AUTHORS_WILDLIFE),
-        line("traffic-2x2-pictures", pictures(&small, time)?, AUTHORS_TRAFFIC),
-        line("traffic-2x2-keys", keys(&small, TOGETHER, time), AUTHORS_TRAFFIC),
-    ];
-    let base = lines[3].value;
-    for (name, n, together) in [("traffic-10x10-keys", 10, 4), ("traffic-100x100-keys", 100, 1)] {
-        let value = keys(&city(n)?, together, time);
-        let per_junction = base * 4.0 / (value * (n * n) as f64);
-        let note = format!("{per_junction:.2} x the cost per junction at 2x2");
-        lines.push(Line { name: name.into(), value, unit: "steps/s", note, shares: vec![] });
+    let mut lines = vec![];
+    for definition in registry().iter() {
+        let mut first = None;
+        for settings in definition.benchmarks() {
+            let world = WorldConfig { name: definition.name().into(), settings };
+            let label = registry().label(&world);
+            let mut driven = Driven::new(&world)?;
+            let agents = driven.envs.spec().agents;
+            let line = |tail: &str, value: f64, note: String| Line {
+                name: format!("{label}-{tail}"),
+                value,
+                unit: "steps/s",
+                note,
+                shares: vec![],
+            };
+            if driven.envs.spec().image.is_some() && agents <= MOST_PAINTED && driven.envs.exact().is_some() {
+                lines.push(line("images", images(&mut driven, time)?, String::new()));
+            }
+            let value = ids(&mut driven, time)?;
+            let base = *first.get_or_insert(value * agents as f64);
+            let note = format!("{:.2} x the cost per agent of the first", base / (value * agents as f64));
+            lines.push(line("ids", value, note));
+        }
     }
     Ok(lines)
 }
 
-/// A batch that is driven by random actions.
-struct Driven<W: World> {
-    batch: Batch<W>,
+/// Environments that are driven by random actions.
+struct Driven {
+    envs: Box<dyn Envs>,
     choice: Stream,
     actions: Vec<usize>,
     outcomes: Vec<Outcome>,
 }
 
-impl<W: World> Driven<W> {
-    fn new(world: &W, together: usize) -> Driven<W> {
-        Driven {
-            batch: Batch::new(world, together, 1, Purpose::World),
+impl Driven {
+    fn new(world: &WorldConfig) -> Result<Driven> {
+        let described = registry().describe(world)?;
+        let (agents, group) = (described.spec.agents, described.usual_group.parse()?);
+        let together = (AGENTS / agents).clamp(1, TOGETHER);
+        let mut envs = registry().make(world, &group, together)?;
+        envs.start_all(1, Purpose::World)?;
+        Ok(Driven {
+            envs,
             choice: Stream::new(1, Purpose::Action, 0),
-            actions: vec![0; together * world.agents()],
+            actions: vec![0; together * agents],
             outcomes: vec![Outcome { reward: 0.0, end: End::Running }; together],
-        }
+        })
     }
 
-    fn step(&mut self) {
-        let agents = self.batch.agents();
-        for (world, actions) in self.batch.worlds().iter().zip(self.actions.chunks_exact_mut(agents)) {
-            Uniform.act(world, &mut self.choice, actions);
+    fn step(&mut self) -> Result<()> {
+        let agents = self.envs.spec().agents;
+        for (e, actions) in self.actions.chunks_exact_mut(agents).enumerate() {
+            uniform(self.envs.world(e), &mut self.choice, actions);
         }
-        self.batch.step(&self.actions, &mut self.outcomes, |_, _| {});
+        self.envs.step(&self.actions, &mut self.outcomes)?;
+        for (e, outcome) in self.outcomes.iter().enumerate() {
+            if outcome.end != End::Running {
+                self.envs.restart(e)?;
+            }
+        }
+        Ok(())
     }
 }
 
-/// After every step every agent's picture is complete in one buffer.
-fn pictures<W: World>(world: &W, time: Duration) -> Result<f64> {
-    let mut driven = Driven::new(world, TOGETHER);
-    let mut buffer = vec![0.0; Canvas::len_for(driven.batch.worlds())];
-    let mut canvas = Canvas::paint(driven.batch.worlds(), &mut buffer);
-    let rate = measure(TOGETHER, time, || {
-        driven.step();
-        canvas.update(driven.batch.worlds(), &mut buffer);
-    });
-    // The pictures kept by repainting are the pictures that rendering makes.
-    let pixels = world.picture_shape().len();
+/// After every step every agent's image is complete in one buffer.
+fn images(driven: &mut Driven, time: Duration) -> Result<f64> {
+    let spec = driven.envs.spec().clone();
+    let pixels: usize = spec.image.unwrap_or_default().iter().product();
+    let (together, agents) = (driven.envs.len(), spec.agents);
+    let mut buffer = vec![0.0; together * agents * pixels];
+    let mut canvas: Option<Canvas> = None;
+    let mut look = |driven: &mut Driven, buffer: &mut [f32]| -> Result<()> {
+        driven.step()?;
+        if let Some(exact) = driven.envs.exact() {
+            exact.look(&mut canvas, buffer);
+        }
+        Ok(())
+    };
+    let rate = measure(together, time, || look(driven, &mut buffer))?;
+    // The images kept by repainting are the images that agents see.
     let mut fresh = vec![0.0; pixels];
     for _ in 0..100 {
-        driven.step();
-        canvas.update(driven.batch.worlds(), &mut buffer);
-        let sample = driven.choice.below((TOGETHER * world.agents()) as u32) as usize;
-        let (index, agent) = (sample / world.agents(), sample % world.agents());
-        let state = &driven.batch.worlds()[index];
-        state.render(&state.observation_key(agent), &mut fresh);
-        ensure!(
-            fresh == buffer[sample * pixels..][..pixels],
-            "a repainted picture differs from a rendered one"
-        );
+        look(driven, &mut buffer)?;
+        let sample = driven.choice.below((together * agents) as u32) as usize;
+        driven.envs.world(sample / agents).observe(sample % agents, &mut fresh);
+        ensure!(fresh == buffer[sample * pixels..][..pixels], "a repainted image differs from what is seen");
     }
     Ok(rate)
 }
 
-/// After every step every agent's observation key is known.
-fn keys<W: World>(world: &W, together: usize, time: Duration) -> f64 {
-    let mut driven = Driven::new(world, together);
-    let mut keys: Vec<W::Key> = Vec::with_capacity(together * world.agents());
-    for state in driven.batch.worlds() {
-        keys.extend((0..world.agents()).map(|agent| state.observation_key(agent)));
-    }
-    measure(together, time, || {
-        driven.step();
-        driven.batch.keys(&mut keys);
-        std::hint::black_box(&keys);
+/// After every step every agent's observation id is known.
+fn ids(driven: &mut Driven, time: Duration) -> Result<f64> {
+    let mut ids = vec![0; driven.actions.len()];
+    measure(driven.envs.len(), time, || {
+        driven.step()?;
+        if let Some(exact) = driven.envs.exact() {
+            exact.ids(&mut ids);
+        }
+        std::hint::black_box(&ids);
+        Ok(())
     })
 }
 
 /// World steps per second. A tenth of the time warms up, so that episodes are in their middle and caches are full.
-fn measure(together: usize, time: Duration, mut step: impl FnMut()) -> f64 {
-    let mut run = |time: Duration| {
+fn measure(together: usize, time: Duration, mut step: impl FnMut() -> Result<()>) -> Result<f64> {
+    let mut run = |time: Duration| -> Result<f64> {
         let (start, mut steps) = (Instant::now(), 0u64);
         loop {
             // Looking at the clock costs as much as a small step.
             for _ in 0..8 {
-                step();
+                step()?;
             }
             steps += 8;
             let passed = start.elapsed();
             if passed >= time {
-                return (steps * together as u64) as f64 / passed.as_secs_f64();
+                return Ok((steps * together as u64) as f64 / passed.as_secs_f64());
             }
         }
     };
-    run(time / 10);
+    run(time / 10)?;
     run(time)
 }

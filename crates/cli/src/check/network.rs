@@ -1,27 +1,29 @@
 //! `equimarl check network`
 
-use crate::network::{self, fresh, paper_config};
+use crate::examples::examples;
+use crate::network::{self, fresh, usual_config};
 use crate::output::{print, print_json, table};
-use crate::world::{AnyWorld, WorldArgs, WorldName};
+use crate::registry;
+use crate::world::{WorldArgs, names};
 use anyhow::{Context, Result, ensure};
 use clap::Args as ClapArgs;
 use equimarl_group::Group;
-use equimarl_learn::{EquivarianceReport, Method, TOLERANCE, equivariance};
+use equimarl_learn::{EquivarianceReport, Method, TOLERANCE, check_fit, equivariance};
 use equimarl_nn::Network;
-use equimarl_worlds::Symmetric;
+use equimarl_worlds::{Envs, WorldConfig};
 use serde_json::json;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 #[derive(ClapArgs)]
-#[command(after_help = "\
-Example, a network that turns with its world and one that does not:
-  equimarl check network --world wildlife --method equivariant --group D4
-  equimarl check network --world wildlife --method plain")]
+#[command(after_help = examples(
+    "A network that transforms with its world, and one that does not:",
+    &["check network --world {world} --method equivariant", "check network --world {world} --method plain"],
+))]
 pub struct Args {
     /// The world; a model knows its own.
-    #[arg(long, required_unless_present = "model")]
-    world: Option<WorldName>,
+    #[arg(long, value_name = "NAME", required_unless_present = "model", value_parser = names())]
+    world: Option<String>,
     /// The method whose network is checked: equivariant, plain, augment-random, augment-full, central-equivariant or
     /// central-plain; a model knows its own.
     #[arg(long, required_unless_present = "model")]
@@ -29,7 +31,7 @@ pub struct Args {
     /// A trained network: a run directory or a model file. Without it, a fresh one is checked.
     #[arg(long, value_name = "RUN_OR_FILE")]
     model: Option<PathBuf>,
-    /// The symmetry [default: C4, or C2 where the world has no quarter turn].
+    /// The symmetry [default: the model's, or what networks of this world usually get].
     #[arg(long)]
     group: Option<String>,
     /// How many random states are compared.
@@ -47,17 +49,11 @@ pub struct Args {
 
 pub fn run(args: &Args) -> Result<ExitCode> {
     anyhow::ensure!(args.states > 0, "0 states check nothing; ask for at least 1");
-    let (network, world) = args.network_and_world()?;
+    let (network, envs) = args.network_and_world()?;
     let (config, kind) = (network.config().clone(), network.config().kind);
     let policy = network.policy()?;
-    let (group, report) = match world {
-        AnyWorld::Wildlife(w) => {
-            (w.symmetry().group.clone(), equivariance(&policy, &w, args.states, args.seed)?)
-        }
-        AnyWorld::Traffic(w) => {
-            (w.symmetry().group.clone(), equivariance(&policy, &w, args.states, args.seed)?)
-        }
-    };
+    let group: Group = envs.spec().group.parse()?;
+    let report = equivariance(&policy, &*envs, args.states, args.seed)?;
     let parameters = network.values().len();
     // A plain network claims nothing, and one under C4 claims nothing about mirrors.
     let claims = !kind.is_plain() && *network.group() == group;
@@ -82,41 +78,40 @@ pub fn run(args: &Args) -> Result<ExitCode> {
 
 impl Args {
     /// The network to check, and the world under the symmetry to check.
-    fn network_and_world(&self) -> Result<(Network, AnyWorld)> {
-        let loaded = self.model.as_ref().map(|path| network::load(path, &self.size)).transpose()?;
-        let (world, size) = match &loaded {
-            Some((_, world, size)) => (*world, size.clone()),
-            None => (self.world.context("give --world, or --model")?, self.size.clone()),
-        };
-        let square = match world {
-            WorldName::Wildlife => true,
-            WorldName::Traffic => {
-                let (rows, cols) = size.junctions()?;
-                rows == cols
-            }
-        };
-        let usual = if square { "C4" } else { "C2" };
-        if let Some((network, ..)) = loaded {
-            let kind = network.config().kind;
-            ensure!(
-                self.world.is_none_or(|w| w == world),
-                "the model was made for another world than --world"
-            );
+    fn network_and_world(&self) -> Result<(Network, Box<dyn Envs>)> {
+        if let Some(path) = &self.model {
+            let trained = network::load(path, self.world.as_deref(), &self.size)?;
+            let kind = trained.network.config().kind;
             ensure!(
                 self.method.is_none_or(|m| m.kind() == kind),
                 "the model is a {kind} network, not what --method says"
             );
-            let own = if kind.is_plain() { usual } else { network.group().name() };
-            let world = size.build(world, Some(self.group.as_deref().unwrap_or(own)))?;
-            return Ok((network, world));
+            let own = match kind.is_plain() {
+                true => self.usual_group(&trained.world)?,
+                false => trained.network.group().name().into(),
+            };
+            let envs = self.symmetric(&trained.world, &own)?;
+            check_fit(envs.spec(), trained.network.config())?;
+            return Ok((trained.network, envs));
         }
+        let world = self.size.of(self.world.as_deref().context("give --world, or --model")?)?;
         let kind = self.method.context("give --method, or --model")?.kind();
-        let symmetry = self.group.as_deref().unwrap_or(usual);
         // First, because it knows best which symmetry it can have.
-        let built = size.build(world, Some(symmetry))?;
-        let claimed: Group = if kind.is_plain() { Group::cyclic(1)? } else { symmetry.parse()? };
-        let config = paper_config(world, &size, kind, &claimed)?;
-        Ok((fresh(&config, self.seed)?, built))
+        let envs = self.symmetric(&world, &self.usual_group(&world)?)?;
+        let claimed: Group = if kind.is_plain() { Group::cyclic(1)? } else { envs.spec().group.parse()? };
+        let config = usual_config(&world, kind, &claimed)?;
+        Ok((fresh(&config, self.seed)?, envs))
+    }
+
+    fn usual_group(&self, world: &WorldConfig) -> Result<String> {
+        registry().usual_group(world).with_context(|| format!("there is no world `{}`", world.name))
+    }
+
+    /// The world under the symmetry that was asked for, or this one.
+    fn symmetric(&self, world: &WorldConfig, usual: &str) -> Result<Box<dyn Envs>> {
+        let group: Group = self.group.as_deref().unwrap_or(usual).parse()?;
+        registry().get(&world.name)?.check_symmetry(&world.settings, &group)?;
+        Ok(registry().make(world, &group, 1)?)
     }
 }
 

@@ -1,23 +1,27 @@
 //! `equimarl check world`
 
+use crate::examples::examples;
 use crate::output::{print, print_json, table};
-use crate::world::{AnyWorld, WorldArgs, WorldName};
+use crate::registry;
+use crate::world::{WorldArgs, names};
 use anyhow::{Context, Result, bail};
 use clap::Args as ClapArgs;
-use equimarl_worlds::{AuditReport, Symmetric, audit};
+use equimarl_group::Group;
+use equimarl_worlds::AuditReport;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 #[derive(ClapArgs)]
-#[command(after_help = "\
-Example, a world with its full symmetry and one that has no mirror, because its lanes are one-way:
-  equimarl check world wildlife --group D4
-  equimarl check world traffic --group D4")]
+#[command(after_help = examples(
+    "A world may have more symmetry than its networks use, and less than it is asked for: the counterexample says why.",
+    &["check world {world} --group D4", "check world {other} --group D4"],
+))]
 pub struct Args {
     /// The world to check.
-    world: WorldName,
-    /// The symmetry to check: C1, C2, C4, D1, D2 or D4 [default: all that the world claims].
+    #[arg(value_name = "WORLD", value_parser = names())]
+    world: String,
+    /// The symmetry to check, for example C4 or D4 [default: all that the world claims].
     #[arg(long)]
     group: Option<String>,
     /// Steps of random rollouts, each tried with every group element.
@@ -40,10 +44,15 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     if args.steps == 0 {
         bail!("0 steps check nothing; ask for at least 1");
     }
-    let (name, group, report) = match args.size.build(args.world, args.group.as_deref())? {
-        AnyWorld::Wildlife(w) => ("wildlife", w.symmetry().group.clone(), audit(&w, args.steps, args.seed)),
-        AnyWorld::Traffic(w) => ("traffic", w.symmetry().group.clone(), audit(&w, args.steps, args.seed)),
+    let world = args.size.of(&args.world)?;
+    let definition = registry().get(&world.name)?;
+    let claimed = || definition.symmetries(&world.settings).largest;
+    let group: Group = args.group.clone().unwrap_or_else(claimed).parse()?;
+    let envs = registry().make(&world, &group, 1)?;
+    let Some(exact) = envs.exact() else {
+        bail!("the world `{}` does not say how its states transform, so it cannot be checked", world.name);
     };
+    let (name, report) = (world.name.as_str(), exact.audit(args.steps, args.seed));
     let files = save(&report, name, &args.out)?;
     if args.json {
         let mut value = serde_json::to_value(&report)?;

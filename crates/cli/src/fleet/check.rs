@@ -2,12 +2,10 @@
 
 use super::team::Team;
 use crate::output::{print, print_json};
-use crate::world::WorldArgs;
 use anyhow::{Context, Result, ensure};
 use clap::Args as ClapArgs;
 use equimarl_fleet::audit::{Findings, Record};
-use equimarl_learn::{AnyWorld, WorldConfig};
-use equimarl_nn::Sharing;
+use equimarl_worlds::WorldConfig;
 use serde_json::json;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -38,19 +36,13 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     };
     let config: WorldConfig = serde_json::from_value(about["config"].clone())
         .with_context(|| format!("{} does not say which world it is of", args.folder.display()))?;
-    let mut team = Team::load(&model, &WorldArgs::default())?;
+    let team = Team::in_world(&model, &config)?;
     ensure!(
         about["fingerprint"] == format!("{:016x}", team.fingerprint),
         "{} is not the model of this run: it has changed since",
         model.display()
     );
-    team.world = config.build(team.network.group())?;
-    // Every picture by itself, as agents see them: then the two differ by nothing but the order of some sums.
-    let sharing = Sharing::None;
-    let found = match &team.world {
-        AnyWorld::Wildlife(world) => record.audit(&team.policy, &sharing, world)?,
-        AnyWorld::Traffic(world) => record.audit(&team.policy, &sharing, world)?,
-    };
+    let found = record.audit(&team.policy, &mut *team.make()?)?;
     let holds = found.holds(TOLERANCE);
     if args.json {
         print_json(&json!({

@@ -3,7 +3,7 @@
 use crate::output::{print, print_json, table};
 use anyhow::Result;
 use equimarl_fleet::{Drops, Host, Reason, Report};
-use equimarl_worlds::{Measures, Summary, Symmetric};
+use equimarl_worlds::{Spec, Summary};
 use serde_json::{Value, json};
 use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
@@ -48,7 +48,7 @@ impl Live {
         }
     }
 
-    pub fn show<W: Symmetric, M: Measures<W>>(&mut self, host: &Host<W, M>) {
+    pub fn show(&mut self, host: &Host) {
         let often = Duration::from_millis(if self.terminal { 250 } else { 5000 });
         if self.quiet || self.last.elapsed() < often {
             return;
@@ -78,7 +78,7 @@ impl Live {
     }
 }
 
-fn line<W: Symmetric, M: Measures<W>>(host: &Host<W, M>, seconds: f64) -> String {
+fn line(host: &Host, seconds: f64) -> String {
     let report = host.report();
     let recent: Vec<f64> = host.episodes().iter().rev().take(20).map(|e| e.total).collect();
     let mean = recent.iter().sum::<f64>() / recent.len() as f64;
@@ -100,14 +100,8 @@ fn time(us: Option<u32>) -> String {
 }
 
 /// Prints how a run went.
-pub fn finish<W: Symmetric, M: Measures<W>>(
-    host: &Host<W, M>,
-    seconds: f64,
-    simulated: bool,
-    about: Value,
-    json: bool,
-) -> Result<()> {
-    let summary = Summary::of(host.episodes(), host.names());
+pub fn finish(host: &Host, seconds: f64, simulated: bool, about: Value, json: bool) -> Result<()> {
+    let summary = Summary::of(host.episodes(), host.spec());
     let report = host.report();
     if json {
         let mut value = serde_json::to_value(&summary)?;
@@ -120,13 +114,14 @@ pub fn finish<W: Symmetric, M: Measures<W>>(
         }
         return print_json(&value);
     }
-    print(&text(&summary, host.names(), report, seconds, simulated))
+    print(&text(&summary, host.spec(), report, seconds, simulated))
 }
 
-fn text(summary: &Summary, names: &[&str], report: &Report, seconds: f64, simulated: bool) -> String {
+fn text(summary: &Summary, spec: &Spec, report: &Report, seconds: f64, simulated: bool) -> String {
     let number = |value: f64| if value.is_nan() { "-".into() } else { format!("{value:.4}") };
     let mut rows = vec![("return", summary.total), ("length", summary.length)];
-    rows.extend(names.iter().filter_map(|&name| Some((name, *summary.measures.get(name)?))));
+    let names = spec.measures.iter().map(|m| m.name.as_str());
+    rows.extend(names.filter_map(|name| Some((name, *summary.measures.get(name)?))));
     let rows: Vec<Vec<String>> =
         rows.into_iter().map(|(name, s)| vec![name.into(), number(s.mean), number(s.stderr)]).collect();
     let mut out = table(&["per episode", "mean", "standard error"], &rows);

@@ -8,10 +8,8 @@ use anyhow::{Result, ensure};
 use clap::Args as ClapArgs;
 use equimarl_fleet::{Agent, Fallback, Faults, Host, RunConfig, Seal, pool};
 use equimarl_lab::figure::{Chart, Colour, Point, Reference, Series};
-use equimarl_learn::AnyWorld;
 use equimarl_nn::model::write_file;
-use equimarl_worlds::traffic::FixedCycle;
-use equimarl_worlds::{Measures, Statistic, Symmetric};
+use equimarl_worlds::Statistic;
 use serde_json::json;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -31,7 +29,7 @@ pub struct Args {
     drop: Vec<f64>,
     #[command(flatten)]
     plan: PlanArgs,
-    /// Also with the fixed cycle as the fallback of junctions that hear nobody.
+    /// Also with the world's own fallbacks for agents that hear nobody.
     #[arg(long)]
     fallback: bool,
     /// Draw the figure into this SVG file.
@@ -46,7 +44,7 @@ pub struct Args {
 
 /// What one share of losses costs.
 struct Measured {
-    fallback: Fallback,
+    fallback: String,
     drop: f64,
     total: Statistic,
     missed: f64,
@@ -54,17 +52,18 @@ struct Measured {
 
 pub fn run(args: &Args) -> Result<ExitCode> {
     let run = args.plan.apply(RunConfig::default());
-    let teams: Result<Vec<Team>> = args.model.iter().map(|model| Team::load(model, &args.size)).collect();
+    let teams: Result<Vec<Team>> =
+        args.model.iter().map(|model| Team::load(model, None, &args.size)).collect();
     let teams = teams?;
-    let world = teams[0].config.name();
-    ensure!(teams.iter().all(|team| team.config.name() == world), "the teams are of different worlds");
-    ensure!(!args.fallback || world == "traffic", "--fallback belongs to the traffic world");
-    let mut ways = vec![Fallback::Alone];
-    if args.fallback {
-        ways.push(Fallback::FixedCycle(FixedCycle::USUAL as u32));
-    }
+    let (world, spec) = (teams[0].world.name.as_str(), &teams[0].spec);
+    ensure!(teams.iter().all(|team| team.world.name == world), "the teams are of different worlds");
+    ensure!(!args.fallback || !spec.fallbacks.is_empty(), "the world `{world}` has no fallbacks of its own");
+    let ways: Vec<&str> = match args.fallback {
+        true => Fallback::names(spec),
+        false => vec![Fallback::ALONE],
+    };
     let mut found = vec![];
-    for &fallback in &ways {
+    for fallback in &ways {
         for &drop in &args.drop {
             let faults = Faults { drop, ..Faults::default() };
             faults.check()?;
@@ -77,9 +76,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     if args.json {
         let rows: Vec<_> = found
             .iter()
-            .map(|m| {
-                json!({ "drop": m.drop, "fallback": name(m.fallback), "return": m.total, "missed": m.missed })
-            })
+            .map(|m| json!({ "drop": m.drop, "fallback": m.fallback, "return": m.total, "missed": m.missed }))
             .collect();
         let about =
             json!({ "world": world, "teams": teams.len(), "episodes": run.episodes, "seed": run.seed });
@@ -93,7 +90,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
                 let percent = |share: f64| format!("{:.1}%", 100.0 * share);
                 let mut row =
                     vec![percent(m.drop), percent(m.missed), cell(m.total.mean, 4), cell(m.total.stderr, 4)];
-                row.push(name(m.fallback).into());
+                row.push(m.fallback.clone());
                 row
             })
             .collect();
@@ -102,40 +99,27 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn name(fallback: Fallback) -> &'static str {
-    match fallback {
-        Fallback::Alone => "alone",
-        Fallback::FixedCycle(_) => "fixed-cycle",
-    }
-}
-
-fn measure(teams: &[Team], run: &RunConfig, faults: &Faults, fallback: Fallback) -> Result<Measured> {
+fn measure(teams: &[Team], run: &RunConfig, faults: &Faults, fallback: &str) -> Result<Measured> {
     let (mut means, mut all, mut missed, mut expected) = (vec![], vec![], 0, 0);
     for team in teams {
-        let (returns, report) = match &team.world {
-            AnyWorld::Wildlife(world) => {
-                play(team, team.wildlife(world, run.plan(), Seal::Open)?, faults, fallback)?
-            }
-            AnyWorld::Traffic(world) => {
-                play(team, team.traffic(world, run.plan(), Seal::Open)?, faults, fallback)?
-            }
-        };
+        let way = Fallback::named(fallback, &team.spec)?;
+        let (returns, report) = play(team, team.host(run.plan(), Seal::Open)?, faults, way)?;
         means.push(returns.iter().sum::<f64>() / returns.len() as f64);
         all.extend(returns);
         missed += report.0;
         expected += report.1;
     }
     let total = Statistic::of(if teams.len() > 1 { &means } else { &all });
-    Ok(Measured { fallback, drop: faults.drop, total, missed: missed as f64 / expected.max(1) as f64 })
+    Ok(Measured {
+        fallback: fallback.into(),
+        drop: faults.drop,
+        total,
+        missed: missed as f64 / expected.max(1) as f64,
+    })
 }
 
 /// The returns, and the numbers of missed and expected messages.
-fn play<W: Symmetric, M: Measures<W>>(
-    team: &Team,
-    mut host: Host<W, M>,
-    faults: &Faults,
-    fallback: Fallback,
-) -> Result<(Vec<f64>, (u64, u64))> {
+fn play(team: &Team, mut host: Host, faults: &Faults, fallback: Fallback) -> Result<(Vec<f64>, (u64, u64))> {
     let agent = |index| {
         let agent = Agent::new(index, team.policy.clone(), team.fingerprint, Seal::Open)?;
         Ok(agent.with_fallback(fallback))
@@ -147,8 +131,8 @@ fn play<W: Symmetric, M: Measures<W>>(
     Ok((host.episodes().iter().map(|e| e.total).collect(), (report.missed, report.expected)))
 }
 
-fn figure(found: &[Measured], ways: &[Fallback], world: &str, teams: usize) -> Chart {
-    let series = |(index, &way): (usize, &Fallback)| {
+fn figure(found: &[Measured], ways: &[&str], world: &str, teams: usize) -> Chart {
+    let series = |(index, &way): (usize, &&str)| {
         let points = found.iter().filter(|m| m.fallback == way).map(|m| Point {
             x: 100.0 * m.drop,
             low: m.total.mean - m.total.stderr,
@@ -156,10 +140,10 @@ fn figure(found: &[Measured], ways: &[Fallback], world: &str, teams: usize) -> C
             high: m.total.mean + m.total.stderr,
         });
         let name = match way {
-            Fallback::Alone => "cut off: acts alone",
-            Fallback::FixedCycle(_) => "cut off: fixed cycle",
+            Fallback::ALONE => "cut off: acts alone".into(),
+            other => format!("cut off: {}", other.replace('-', " ")),
         };
-        Series { name: name.into(), colour: Colour::new(index), points: points.collect() }
+        Series { name, colour: Colour::new(index), points: points.collect() }
     };
     let whole = found.iter().find(|m| m.drop == 0.0).map(|m| Reference::new("no losses", m.total.mean));
     let over = if teams > 1 { format!("{teams} teams") } else { "episodes".into() };

@@ -19,7 +19,7 @@ use std::process::ExitCode;
 
 #[derive(Subcommand)]
 pub enum Fleet {
-    /// Run a whole fleet on this machine: a world and one agent per drone or junction.
+    /// Run a whole fleet on this machine: a world and its agents.
     Run(run::Args),
     /// Run one agent of a fleet, on its own machine.
     Agent(AgentArgs),
@@ -102,7 +102,7 @@ pub struct WorldArgs {
 #[command(after_help = "\
 Addresses not given are 127.0.0.1 with ports from 7400 on: good for a try on one machine.
 
-Example: three drones and a world on three machines
+Example: three agents and a world on three machines
   equimarl fleet keys --model runs/a --out yard --at world=10.0.0.1:7400 --at agent-0=10.0.0.1:7401 \\
     --at agent-1=10.0.0.2:7400 --at agent-2=10.0.0.3:7400")]
 pub struct KeysArgs {

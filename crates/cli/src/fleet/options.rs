@@ -2,9 +2,9 @@
 
 use crate::number::whole;
 use anyhow::{Context, Result, ensure};
-use clap::{Args, ValueEnum};
+use clap::Args;
 use equimarl_fleet::{Fallback, Faults, RunConfig};
-use equimarl_worlds::traffic::FixedCycle;
+use equimarl_worlds::Spec;
 use std::time::Duration;
 
 /// What is run. What is not given stays as it was.
@@ -43,16 +43,6 @@ impl PlanArgs {
     }
 }
 
-/// What a cut-off agent does.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum FallbackName {
-    /// It acts on its own observation.
-    #[default]
-    Alone,
-    /// A traffic light changes every 4 steps.
-    FixedCycle,
-}
-
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Faults between agents, for study")]
 pub struct FaultArgs {
@@ -68,9 +58,9 @@ pub struct FaultArgs {
     /// Groups of agents that do not hear each other, for example "0,1|2,3".
     #[arg(long, value_name = "A|B")]
     pub partition: Option<String>,
-    /// What an agent does that hears none of its neighbours.
-    #[arg(long, value_enum, default_value_t = FallbackName::Alone)]
-    pub fallback: FallbackName,
+    /// What an agent does that hears none of its neighbours: `alone` acts on its own observation; worlds may have others.
+    #[arg(long, value_name = "NAME", default_value = Fallback::ALONE)]
+    pub fallback: String,
     /// The seed of losses and jitter.
     #[arg(long, value_name = "SEED", default_value_t = 0, allow_negative_numbers = true)]
     pub fault_seed: u64,
@@ -102,14 +92,8 @@ impl FaultArgs {
     }
 
     /// What a cut-off agent does in this world.
-    pub fn fallback(&self, world: &str) -> Result<Fallback> {
-        match self.fallback {
-            FallbackName::Alone => Ok(Fallback::Alone),
-            FallbackName::FixedCycle => {
-                ensure!(world == "traffic", "--fallback fixed-cycle belongs to the traffic world");
-                Ok(Fallback::FixedCycle(FixedCycle::USUAL as u32))
-            }
-        }
+    pub fn fallback(&self, spec: &Spec) -> Result<Fallback> {
+        Fallback::named(&self.fallback, spec).context("--fallback")
     }
 
     /// The same options for an agent's process.
@@ -122,9 +106,7 @@ impl FaultArgs {
             format!("--fault-seed={}", self.fault_seed),
         ];
         arguments.extend(self.partition.iter().map(|text| format!("--partition={text}")));
-        if self.fallback == FallbackName::FixedCycle {
-            arguments.push("--fallback=fixed-cycle".into());
-        }
+        arguments.push(format!("--fallback={}", self.fallback));
         arguments
     }
 }

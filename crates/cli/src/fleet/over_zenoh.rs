@@ -9,11 +9,9 @@ use crate::output::print;
 use crate::train::signals;
 use anyhow::{Context, Result, bail, ensure};
 use equimarl_fleet::{
-    Agent, Fleet, Founding, Host, Member, Moment, RunConfig, Tap, Zenoh, found, node, split_address,
+    Agent, Fleet, Founding, Member, Moment, RunConfig, Tap, Zenoh, found, node, split_address,
 };
-use equimarl_learn::AnyWorld;
 use equimarl_nn::model::{read_file, write_file};
-use equimarl_worlds::{Measures, Symmetric};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -25,7 +23,7 @@ pub const MODEL: &str = "model.safetensors";
 
 /// `fleet keys`.
 pub fn keys(args: &KeysArgs) -> Result<ExitCode> {
-    let team = Team::load(&args.model, &args.size)?;
+    let team = Team::load(&args.model, None, &args.size)?;
     ensure!(!team.policy.config().kind.is_central(), "a fleet needs a distributed network");
     let agents = team.agents();
     ensure!(agents <= 1000, "{agents} certificates are more than a fleet on machines needs; use in-process");
@@ -42,7 +40,7 @@ pub fn keys(args: &KeysArgs) -> Result<ExitCode> {
     let what = Founding {
         fleet: args.name.clone(),
         model: MODEL.into(),
-        world: team.config.clone(),
+        world: team.world.clone(),
         run: args.plan.apply(RunConfig::default()),
         tls: !args.no_tls,
         addresses,
@@ -97,8 +95,8 @@ pub fn agent(args: &AgentArgs) -> Result<ExitCode> {
     let seal = fleet.seal(me)?;
     let team = Team::of(&fleet)?;
     let faults = args.faults.faults(team.agents())?;
-    let fallback = args.faults.fallback(team.config.name())?;
-    let mut peers: Vec<Member> = team.may_meet(args.agent).into_iter().map(Member::agent).collect();
+    let fallback = args.faults.fallback(&team.spec)?;
+    let mut peers: Vec<Member> = team.may_meet(args.agent)?.into_iter().map(Member::agent).collect();
     peers.push(Member::WORLD);
     let tap = match &args.record {
         Some(folder) => {
@@ -196,19 +194,8 @@ pub type Tend<'a> = &'a mut dyn FnMut(&mut Live, Option<u32>) -> Result<()>;
 pub fn host(what: &Hosting<'_>, live: Live, tend: Tend<'_>, farewell: &mut dyn FnMut()) -> Result<ExitCode> {
     let (team, plan) = (what.team, what.fleet.config.run.plan());
     let seal = what.fleet.seal(Member::WORLD)?;
-    match &team.world {
-        AnyWorld::Wildlife(world) => drive(what, live, team.wildlife(world, plan, seal)?, tend, farewell),
-        AnyWorld::Traffic(world) => drive(what, live, team.traffic(world, plan, seal)?, tend, farewell),
-    }
-}
-
-fn drive<W: Symmetric, M: Measures<W>>(
-    what: &Hosting<'_>,
-    mut live: Live,
-    mut host: Host<W, M>,
-    tend: Tend<'_>,
-    farewell: &mut dyn FnMut(),
-) -> Result<ExitCode> {
+    let mut host = team.host(plan, seal)?;
+    let mut live = live;
     let run = &what.fleet.config.run;
     let tap = what.record.map(|folder| Tap::new(&free_name(folder, "world"))).transpose()?;
     if let Some(tap) = &tap {

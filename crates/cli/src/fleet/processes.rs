@@ -73,7 +73,7 @@ pub fn run(args: &run::Args, team: &Team) -> Result<ExitCode> {
     let agents = team.agents();
     ensure!(agents <= 64, "{agents} processes are too many for one machine; use --transport in-process");
     args.faults.faults(agents)?;
-    args.faults.fallback(team.config.name())?;
+    args.faults.fallback(&team.spec)?;
     let folder = private_folder()?;
     let mut arguments = args.faults.arguments();
     if let Some(record) = &args.record {
@@ -84,7 +84,7 @@ pub fn run(args: &run::Args, team: &Team) -> Result<ExitCode> {
     let what = Founding {
         fleet: format!("run-{}", std::process::id()),
         model: MODEL.into(),
-        world: team.config.clone(),
+        world: team.world.clone(),
         run: args.plan.apply(RunConfig::default()),
         tls: !args.no_tls,
         addresses: free_addresses(agents + 1)?,

@@ -4,36 +4,36 @@ use super::TransportName;
 use super::live::{Live, finish};
 use super::options::{Crash, FaultArgs, PlanArgs};
 use super::team::Team;
+use crate::examples::examples;
 use crate::train::signals;
-use crate::world::{WorldArgs, WorldName};
+use crate::world::{WorldArgs, names};
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args as ClapArgs;
-use equimarl_fleet::{Agent, Host, RunConfig, Seal, Tap, pool};
-use equimarl_learn::{AnyWorld, WorldConfig};
-use equimarl_worlds::{Measures, Symmetric};
+use equimarl_fleet::{Agent, RunConfig, Seal, Tap, pool};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::Ordering;
 
 #[derive(ClapArgs)]
-#[command(after_help = "\
-In-process: all agents here, polled by a few threads; time is simulated, so waiting costs nothing. Zenoh: a process per
-agent, with mutual TLS and signed messages, restarted when it dies. Without faults both play the very episodes that
-`equimarl play` plays with the same seed.
-
-Examples:
-  equimarl fleet run --model runs/a --episodes 20
-  equimarl fleet run --model runs/a --transport zenoh --record log && equimarl fleet check log
-  equimarl fleet run --model runs/t --junctions 8x8 --drop 0.1 --fallback fixed-cycle")]
+#[command(after_help = examples(
+    "In-process: all agents here, polled by a few threads; time is simulated, so waiting costs nothing. Zenoh: a process per \
+     agent, with mutual TLS and signed messages, restarted when it dies. Without faults both play the very episodes that \
+     `{program} play` plays with the same seed.",
+    &[
+        "fleet run --model runs/a --episodes 20",
+        "fleet run --model runs/a --transport zenoh --record log && {program} fleet check log",
+        "fleet run --model runs/a --drop 0.1",
+    ],
+))]
 pub struct Args {
-    /// The trained team: the directory of a finished run, or a model file. Any number of drones or junctions may use it;
-    /// drones stay on the grid they were trained on.
+    /// The trained team: the directory of a finished run, or a model file. It runs in the world that it was trained in, or in
+    /// what options make of that: any number of agents may use it.
     #[arg(long, value_name = "RUN_OR_FILE")]
     pub model: PathBuf,
     /// The world that the model must be made for.
-    #[arg(long)]
-    pub world: Option<WorldName>,
+    #[arg(long, value_name = "NAME", value_parser = names())]
+    pub world: Option<String>,
     #[command(flatten)]
     pub plan: PlanArgs,
     /// How messages travel.
@@ -65,14 +65,7 @@ pub struct Args {
 }
 
 pub fn run(args: &Args) -> Result<ExitCode> {
-    let team = Team::load(&args.model, &args.size)?;
-    let asked = args.world.map(|world| match world {
-        WorldName::Wildlife => "wildlife",
-        WorldName::Traffic => "traffic",
-    });
-    if asked.is_some_and(|asked| asked != team.config.name()) {
-        bail!("{} was made for another world than --world", args.model.display());
-    }
+    let team = Team::load(&args.model, args.world.as_deref(), &args.size)?;
     for crash in &args.crash {
         let last = team.agents() - 1;
         ensure!(crash.agent <= last, "--crash names agent {}, and there are agents 0 to {last}", crash.agent);
@@ -103,7 +96,7 @@ pub fn new_folder(folder: &Path) -> Result<()> {
 /// What is said about a run in its record and its report.
 pub fn about(team: &Team, run: &RunConfig, transport: &str) -> Value {
     json!({
-        "world": team.config.name(),
+        "world": team.world.name,
         "model": team.file.display().to_string(),
         "transport": transport,
         "seed": run.seed,
@@ -114,29 +107,16 @@ pub fn about(team: &Team, run: &RunConfig, transport: &str) -> Value {
 /// What a record says besides, so that it can be checked.
 pub fn header(team: &Team, run: &RunConfig, transport: &str) -> Result<Value> {
     let mut about = about(team, run, transport);
-    about["config"] = serde_json::to_value::<&WorldConfig>(&team.config)?;
+    about["config"] = serde_json::to_value(&team.world)?;
     about["fingerprint"] = json!(format!("{:016x}", team.fingerprint));
     Ok(about)
 }
 
 fn in_process(args: &Args, team: &Team) -> Result<ExitCode> {
     let run = args.plan.apply(RunConfig::default());
-    match &team.world {
-        AnyWorld::Wildlife(world) => {
-            simulate(args, team, &run, team.wildlife(world, run.plan(), Seal::Open)?)
-        }
-        AnyWorld::Traffic(world) => simulate(args, team, &run, team.traffic(world, run.plan(), Seal::Open)?),
-    }
-}
-
-fn simulate<W: Symmetric, M: Measures<W>>(
-    args: &Args,
-    team: &Team,
-    run: &RunConfig,
-    mut host: Host<W, M>,
-) -> Result<ExitCode> {
+    let mut host = team.host(run.plan(), Seal::Open)?;
     let faults = args.faults.faults(team.agents())?;
-    let fallback = args.faults.fallback(team.config.name())?;
+    let fallback = args.faults.fallback(&team.spec)?;
     let agents: Result<Vec<Agent>> = (0..team.agents())
         .map(|index| {
             let crash = args.crash.iter().filter(|c| c.agent == index).map(|c| c.step).min();
@@ -146,7 +126,7 @@ fn simulate<W: Symmetric, M: Measures<W>>(
         .collect();
     let tap = args.record.as_ref().map(|folder| Tap::new(&folder.join("fleet.jsonl"))).transpose()?;
     if let Some(tap) = &tap {
-        tap.about(&header(team, run, "in-process")?);
+        tap.about(&header(team, &run, "in-process")?);
     }
     let usual = || std::thread::available_parallelism().map_or(1, usize::from);
     let threads = args.threads.unwrap_or_else(usual);
@@ -161,7 +141,7 @@ fn simulate<W: Symmetric, M: Measures<W>>(
     if let Some(tap) = &tap {
         tap.flush()?;
     }
-    finish(&host, live.seconds(), true, about(team, run, "in-process"), args.json)?;
+    finish(&host, live.seconds(), true, about(team, &run, "in-process"), args.json)?;
     Ok(match signal.load(Ordering::Relaxed) {
         0 => ExitCode::SUCCESS,
         number => ExitCode::from(128 + number as u8),

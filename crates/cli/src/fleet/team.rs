@@ -1,55 +1,46 @@
 //! A trained team, ready for a fleet.
 
-use crate::network::{self, model_file};
+use crate::network::{self, Trained, model_file};
+use crate::registry;
 use crate::world::WorldArgs;
 use anyhow::{Context, Result};
-use equimarl_fleet::record::fingerprint;
-use equimarl_fleet::{Habits, Host, Plan, Seal};
-use equimarl_learn::{AnyWorld, WorldConfig};
-use equimarl_nn::model::read_file;
-use equimarl_nn::{Network, Policy};
-use equimarl_worlds::traffic::TrafficMeasures;
-use equimarl_worlds::wildlife::Captures;
-use equimarl_worlds::{Traffic, Wildlife, World};
+use equimarl_fleet::{Host, Plan, Seal};
+use equimarl_learn::check_fit;
+use equimarl_nn::Policy;
+use equimarl_nn::model::{fnv1a, read_file};
+use equimarl_worlds::{Envs, Spec, WorldConfig};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// A trained team and its world.
 pub struct Team {
-    pub network: Network,
     pub policy: Arc<Policy>,
     pub file: PathBuf,
     pub fingerprint: u64,
-    pub config: WorldConfig,
-    pub world: AnyWorld,
+    pub world: WorldConfig,
+    pub spec: Arc<Spec>,
+    trained: Trained,
 }
 
 impl Team {
-    /// The team of a run directory or model file, in a world of the asked size.
-    pub fn load(model: &Path, size: &WorldArgs) -> Result<Team> {
+    /// The team of a run directory or model file, in its own world or what flags make of it.
+    pub fn load(model: &Path, asked: Option<&str>, options: &WorldArgs) -> Result<Team> {
         // Every member opens the file itself, so it must be one.
         let file = model_file(model)?;
-        let (network, name, size) = network::load(&file, size)?;
-        let config = WorldConfig::named(match name {
-            crate::world::WorldName::Wildlife => "wildlife",
-            crate::world::WorldName::Traffic => "traffic",
-        })?;
-        Team::new(network, file, crate::train::sized(config, &size)?)
+        Team::new(network::load(&file, asked, options)?, file)
     }
 
-    /// The team of a model file, in a world that a fleet file describes.
+    /// The team of a model file in another world than its own: that of a fleet file or a record.
+    pub fn in_world(model: &Path, world: &WorldConfig) -> Result<Team> {
+        let file = model_file(model)?;
+        let (network, ..) = network::read(&file)?;
+        Team::new(Trained { network, world: registry().complete(world)? }, file)
+    }
+
+    /// The team of a fleet file.
     #[cfg(feature = "zenoh")]
     pub fn of(fleet: &equimarl_fleet::Fleet) -> Result<Team> {
-        let file = fleet.model();
-        let (network, world, _) = network::load(&file, &WorldArgs::default())?;
-        let config = fleet.config.world.clone();
-        let same = matches!(
-            (world, &config),
-            (crate::world::WorldName::Wildlife, WorldConfig::Wildlife { .. })
-                | (crate::world::WorldName::Traffic, WorldConfig::Traffic { .. })
-        );
-        anyhow::ensure!(same, "{} was made for another world than {}", file.display(), config.name());
-        let team = Team::new(network, file, config)?;
+        let team = Team::in_world(&fleet.model(), &fleet.config.world)?;
         anyhow::ensure!(
             team.agents() == fleet.agents(),
             "the fleet has {} agents and its world {}",
@@ -59,43 +50,32 @@ impl Team {
         Ok(team)
     }
 
-    fn new(network: Network, file: PathBuf, config: WorldConfig) -> Result<Team> {
+    fn new(trained: Trained, file: PathBuf) -> Result<Team> {
         let bytes = read_file(&file).with_context(|| format!("cannot use {}", file.display()))?;
-        let world = config.build(network.group())?;
-        let policy = Arc::new(network.policy()?);
-        Ok(Team { network, policy, file, fingerprint: fingerprint(&bytes), config, world })
+        let spec = trained.make(1)?.spec().clone();
+        check_fit(&spec, trained.network.config())?;
+        let policy = Arc::new(trained.network.policy()?);
+        let world = trained.world.clone();
+        Ok(Team { policy, file, fingerprint: fnv1a(&bytes), world, spec, trained })
     }
 
     pub fn agents(&self) -> usize {
-        match &self.world {
-            AnyWorld::Wildlife(world) => world.agents(),
-            AnyWorld::Traffic(world) => world.agents(),
-        }
+        self.spec.agents
     }
 
-    /// A host for drones.
-    pub fn wildlife(&self, world: &Wildlife, plan: Plan, seal: Seal) -> Result<Host<Wildlife, Captures>> {
-        let brain = (&*self.policy, self.fingerprint);
-        Ok(Host::new(world.clone(), Captures::default(), Habits::wildlife(), plan, brain, seal)?)
+    /// One environment of the world.
+    pub fn make(&self) -> Result<Box<dyn Envs>> {
+        self.trained.make(1)
     }
 
-    /// A host for junctions.
-    pub fn traffic(&self, world: &Traffic, plan: Plan, seal: Seal) -> Result<Host<Traffic, TrafficMeasures>> {
-        let brain = (&*self.policy, self.fingerprint);
-        Ok(Host::new(world.clone(), TrafficMeasures::default(), Habits::traffic(), plan, brain, seal)?)
+    /// The world's host.
+    pub fn host(&self, plan: Plan, seal: Seal) -> Result<Host> {
+        Ok(Host::new(self.make()?, plan, (&*self.policy, self.fingerprint), seal)?)
     }
 
     /// The agents that an agent may ever talk to.
     #[cfg(feature = "zenoh")]
-    pub fn may_meet(&self, agent: usize) -> Vec<usize> {
-        (0..self.agents())
-            .filter(|&other| {
-                other != agent
-                    && match &self.world {
-                        AnyWorld::Wildlife(world) => (Habits::wildlife().may_meet)(world, agent, other),
-                        AnyWorld::Traffic(world) => (Habits::traffic().may_meet)(world, agent, other),
-                    }
-            })
-            .collect()
+    pub fn may_meet(&self, agent: usize) -> Result<Vec<usize>> {
+        Ok(equimarl_fleet::may_meet(&mut *self.make()?)?.swap_remove(agent))
     }
 }

@@ -40,7 +40,7 @@ pub fn run(args: &Args, ask_queue: bool) -> Result<ExitCode> {
         *counts.entry(state.clone()).or_default() += 1;
         runs.push(json!({
             "index": index, "name": planned.name, "state": state, "note": why,
-            "config_hash": planned.config.hash(), "job": live.map(|l| &l.task),
+            "config_hash": planned.config.hash(crate::registry()), "job": live.map(|l| &l.task),
         }));
         rows.push(vec![index.to_string(), planned.name.clone(), state, why]);
     }

@@ -5,6 +5,7 @@ mod one;
 mod watch;
 
 use crate::output::{print, print_json};
+use crate::registry;
 use crate::train::signals;
 use anyhow::{Context, Result, bail, ensure};
 use clap::{Args as ClapArgs, Subcommand, ValueEnum};
@@ -127,11 +128,11 @@ impl SweepArgs {
     fn open(&self) -> Result<Folder> {
         if self.sweep.is_dir() {
             ensure!(self.out.is_none(), "--out goes with a sweep file, not with a folder");
-            return Ok(Folder::begun(&self.sweep)?);
+            return Ok(Folder::begun(registry(), &self.sweep)?);
         }
-        let sweep = Sweep::read(&self.sweep)?;
+        let sweep = Sweep::read(registry(), &self.sweep)?;
         let out = self.out.clone().unwrap_or_else(|| PathBuf::from("runs").join(&sweep.name));
-        Ok(Folder::open(sweep, &out)?)
+        Ok(Folder::open(registry(), sweep, &out)?)
     }
 }
 

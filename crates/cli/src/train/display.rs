@@ -1,6 +1,7 @@
 //! What one sees while a team learns: a bar in a terminal, plain lines elsewhere, JSON lines for programs.
 
 use crate::output::print;
+use crate::registry;
 use equimarl_learn::TrainConfig;
 use equimarl_learn::run::Event;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -30,7 +31,8 @@ pub struct Display {
     begun: u64,
     start: Instant,
     last: Instant,
-    traffic: bool,
+    /// What is shown besides the return.
+    measure: Option<String>,
     history: Vec<f64>,
 }
 
@@ -55,7 +57,7 @@ impl Display {
             eprintln!(
                 "training {} in {} for {} steps, seed {}, into {}",
                 config.method,
-                config.world.name(),
+                config.world.name,
                 config.steps,
                 config.seed,
                 folder.display()
@@ -68,7 +70,7 @@ impl Display {
             begun: 0,
             start: now,
             last: now,
-            traffic: config.world.name() == "traffic",
+            measure: first_measure(config),
             history: vec![],
         }
     }
@@ -114,21 +116,22 @@ impl Display {
                 let rate = (steps - self.begun) as f64 / self.start.elapsed().as_secs_f64();
                 if let Output::Json = self.output {
                     let mut line = json!({
-                        "steps": steps, "episodes": episodes, "return": mean_return, "entropy": progress.entropy,
-                        "kl": progress.divergence, "steps_per_second": rate,
+                        "steps": steps, "episodes": episodes, "return": mean_return, "entropy": progress.loss.entropy,
+                        "approx_kl": progress.loss.approx_kl, "steps_per_second": rate,
                     });
-                    if self.traffic {
-                        line["waiting"] = json!(measure);
+                    if let Some(name) = &self.measure {
+                        line[name] = json!(measure);
                     }
                     print_line(&line);
                     return;
                 }
                 self.history.push(mean_return);
-                let extra = if self.traffic { format!("waiting {measure:.2}  ") } else { String::new() };
+                let extra =
+                    self.measure.as_ref().map_or(String::new(), |name| format!("{name} {measure:.2}  "));
                 let text = format!(
                     "return {mean_return:.3}  {extra}entropy {:.3}  KL {:.4}  {}",
-                    progress.entropy,
-                    progress.divergence,
+                    progress.loss.entropy,
+                    progress.loss.approx_kl,
                     sparkline(&self.history, POINTS)
                 );
                 match &self.output {
@@ -155,6 +158,12 @@ impl Display {
             bar.finish_and_clear();
         }
     }
+}
+
+/// What people look at first in the world of a run, if it is not the return.
+pub fn first_measure(config: &TrainConfig) -> Option<String> {
+    let spec = registry().describe(&config.world).ok()?.spec;
+    spec.first_measure().map(|(_, measure)| measure.name.clone())
 }
 
 /// Training goes on for the sake of its files, even if nobody listens any more.

@@ -4,16 +4,19 @@ mod display;
 mod events;
 mod set;
 
+use display::first_measure;
 pub use display::{Display, sparkline};
 
+use crate::examples::examples;
 use crate::number::whole;
 use crate::output::print;
 use crate::provenance;
-use crate::world::{WorldArgs, WorldName};
+use crate::registry;
+use crate::world::{WorldArgs, names};
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args as ClapArgs;
 use equimarl_learn::run::{self, Ended};
-use equimarl_learn::{Method, RECENT, TrainConfig, WorldConfig, checkpoint};
+use equimarl_learn::{Method, RECENT, TrainConfig, checkpoint};
 use events::Events;
 use serde_json::Value;
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -23,24 +26,25 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 #[derive(ClapArgs)]
-#[command(after_help = "\
-Settings come from the preset, then from --config, then from flags; --set changes any but preset and world. The resolved
-settings are written to the run directory. Ctrl-C writes a checkpoint; --resume continues with the same bits as never
-having stopped.
-
-Examples:
-  equimarl train --world wildlife --drones 3 --method equivariant --steps 100000 --seed 1 --out runs/a
-  equimarl train --world traffic --method plain --preset paper --set lambda=0.95 --out runs/b
-  equimarl train --resume runs/a")]
+#[command(after_help = examples(
+    "Settings come from the preset, then from --config, then from flags; --set changes any but preset and world. The \
+     resolved settings are written to the run directory. Ctrl-C writes a checkpoint; --resume continues with the same bits \
+     as never having stopped (worlds that do not save their state go on with new episodes, and say so).",
+    &[
+        "train --world {world} --method equivariant --steps 100000 --seed 1 --out runs/a",
+        "train --world {other} --method plain --preset paper --set lambda=0.95 --out runs/b",
+        "train --resume runs/a",
+    ],
+))]
 pub struct Args {
-    /// The world to learn in [default: wildlife].
-    #[arg(long)]
-    world: Option<WorldName>,
+    /// The world to learn in [default: the first one].
+    #[arg(long, value_name = "NAME", value_parser = names())]
+    world: Option<String>,
     /// How to learn: equivariant, plain, augment-random, augment-full, central-equivariant or central-plain [default:
     /// equivariant].
     #[arg(long)]
     method: Option<Method>,
-    /// The symmetry that is built in or augmented with [default: C4; C2 for cities that are not square].
+    /// The symmetry that is built in or augmented with [default: what networks of the world usually get].
     #[arg(long)]
     group: Option<String>,
     /// Environment steps [default: the preset's, 100000].
@@ -93,10 +97,10 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         }
         None => {
             let config = resolve(args)?;
-            let usual = || format!("runs/{}-{}-{}", config.world.name(), config.method, config.seed).into();
+            let usual = || format!("runs/{}-{}-{}", config.world.name, config.method, config.seed).into();
             let folder = args.out.clone().unwrap_or_else(usual);
             Events::check(args.tensorboard.as_ref(), &folder)?;
-            run::create(&folder, &config)?;
+            run::create(registry(), &folder, &config)?;
             folder
         }
     };
@@ -135,10 +139,10 @@ pub fn use_threads(threads: Option<usize>) -> Result<()> {
 /// Runs until the end or a signal.
 fn drive(folder: &Path, quiet: bool, json: bool, mut events: Events) -> Result<ExitCode> {
     let signal = signals()?;
-    let config = checkpoint::read_config(folder)?;
+    let config = checkpoint::read_config(registry(), folder)?;
     let mut display = Display::new(&config, folder, quiet, json);
     let stop = || signal.load(Ordering::Relaxed) != 0;
-    let ended = run::train(folder, &provenance::origin(), &stop, &mut |event| {
+    let ended = run::train(registry(), folder, &provenance::origin(), &stop, &mut |event| {
         events.hear(&event);
         display.hear(event);
     });
@@ -149,7 +153,7 @@ fn drive(folder: &Path, quiet: bool, json: bool, mut events: Events) -> Result<E
             if json {
                 print(&format!("{summary}\n"))?;
             } else if !quiet {
-                print(&closing(&summary, folder))?;
+                print(&closing(&summary, first_measure(&config).as_deref(), folder))?;
             }
             Ok(ExitCode::SUCCESS)
         }
@@ -175,7 +179,7 @@ fn resumable(args: &Args, folder: &Path) -> Result<()> {
     if let Some((option, _)) = given.iter().find(|g| g.1) {
         bail!("{option} cannot be used with --resume: a run keeps its settings");
     }
-    let config = checkpoint::read_config(folder)
+    let config = checkpoint::read_config(registry(), folder)
         .with_context(|| format!("{} holds no run that could be continued", folder.display()))?;
     let asked = overlay(args, &config, true)?;
     if let Some((key, was, asked)) = set::difference(&config, &asked)? {
@@ -197,12 +201,12 @@ fn resolve(args: &Args) -> Result<TrainConfig> {
     // World, method and preset decide the defaults of everything else, so they are found first.
     let text = |key: &str| from_file.get(key).and_then(toml::Value::as_str);
     let in_file = from_file.get("world").and_then(|w| w.get("name")).and_then(toml::Value::as_str);
-    let world = match (args.world, in_file) {
-        (Some(WorldName::Traffic), Some("wildlife")) | (Some(WorldName::Wildlife), Some("traffic")) => {
+    let world = match (args.world.as_deref(), in_file) {
+        (Some(asked), Some(found)) if asked != found => {
             bail!("--world says another world than the settings file; leave one of them out")
         }
-        (Some(WorldName::Traffic), _) | (None, Some("traffic")) => WorldConfig::traffic(),
-        _ => WorldConfig::wildlife(),
+        (Some(name), _) | (None, Some(name)) => name,
+        (None, None) => registry().names().first().copied().context("this program has no worlds")?,
     };
     let method = match (args.method, text("method")) {
         (Some(method), _) => method,
@@ -210,26 +214,23 @@ fn resolve(args: &Args) -> Result<TrainConfig> {
         (None, None) => Method::Equivariant,
     };
     let preset = args.preset.as_deref().or(text("preset")).unwrap_or("default");
-    let base = TrainConfig::preset(preset, sized(world, &args.size)?, method)?;
-    let mut with_file = TrainConfig::overlay(&base, &file).context("in the settings file")?;
+    let base = TrainConfig::preset(registry(), preset, args.size.of(world)?, method)?;
+    let mut with_file = TrainConfig::overlay(registry(), &base, &file).context("in the settings file")?;
     let group_given = from_file.contains_key("group");
     if !group_given {
-        with_file.group = with_file.world.usual_group().into();
+        with_file.group = usual_group(&with_file);
     }
     overlay(args, &with_file, group_given)
 }
 
 /// The flags over a config. A group that nobody gave follows the world's size.
 fn overlay(args: &Args, base: &TrainConfig, group_given: bool) -> Result<TrainConfig> {
-    let mut config = TrainConfig { world: sized(base.world.clone(), &args.size)?, ..base.clone() };
-    if let Some(world) = args.world {
-        let same = matches!(
-            (world, &config.world),
-            (WorldName::Wildlife, WorldConfig::Wildlife { .. })
-                | (WorldName::Traffic, WorldConfig::Traffic { .. })
-        );
-        ensure!(same, "these settings are for {}, not for the --world given", config.world.name());
-    }
+    let mut config = TrainConfig { world: args.size.over(&base.world)?, ..base.clone() };
+    ensure!(
+        args.world.as_ref().is_none_or(|asked| *asked == config.world.name),
+        "these settings are for {}, not for the --world given",
+        config.world.name
+    );
     if let Some(method) = args.method {
         config.method = method;
     }
@@ -248,38 +249,19 @@ fn overlay(args: &Args, base: &TrainConfig, group_given: bool) -> Result<TrainCo
         config = set::apply(&config, key, value)?;
     }
     if !group_given {
-        config.group = config.world.usual_group().into();
+        config.group = usual_group(&config);
     }
     config.check()?;
     Ok(config)
 }
 
-/// The world with the sizes that flags give.
-pub fn sized(world: WorldConfig, size: &WorldArgs) -> Result<WorldConfig> {
-    match world {
-        WorldConfig::Wildlife { drones, grid } => {
-            size.refuse_traffic()?;
-            Ok(WorldConfig::Wildlife {
-                drones: size.drones.unwrap_or(drones),
-                grid: size.grid.unwrap_or(grid),
-            })
-        }
-        WorldConfig::Traffic { rows, cols, arrival_steps, arrival_probability, step_limit } => {
-            size.refuse_wildlife()?;
-            let (rows, cols) = if size.junctions.is_some() { size.junctions()? } else { (rows, cols) };
-            Ok(WorldConfig::Traffic {
-                rows,
-                cols,
-                arrival_steps: size.arrival_steps.unwrap_or(arrival_steps),
-                arrival_probability: size.arrival_probability.unwrap_or(arrival_probability),
-                step_limit: size.step_limit.unwrap_or(step_limit),
-            })
-        }
-    }
+/// What networks of this world usually get.
+fn usual_group(config: &TrainConfig) -> String {
+    registry().usual_group(&config.world).unwrap_or_else(|| config.group.clone())
 }
 
 /// What a person wants to know at the end.
-fn closing(summary: &Value, folder: &Path) -> String {
+fn closing(summary: &Value, measure: Option<&str>, folder: &Path) -> String {
     let number = |v: &Value| v.as_f64().map_or("-".into(), |x| format!("{x:.3}"));
     let evaluation = &summary["evaluation"];
     let learned = match summary["episodes"].as_u64().unwrap_or(0).min(RECENT as u64) {
@@ -307,12 +289,12 @@ fn closing(summary: &Value, folder: &Path) -> String {
     if let Some(optimum) = evaluation["optimum"].as_f64() {
         text += &format!("the best possible mean return is {optimum:.3}\n");
     }
-    if summary["waiting"].is_object() {
+    if let Some(name) = measure {
         text += &format!(
-            "waiting in training {}; evaluated {} (likeliest actions), {} (sampled)\n",
-            number(&summary["waiting"]["mean"]),
-            number(&evaluation["greedy"]["waiting"]["mean"]),
-            number(&evaluation["sampled"]["waiting"]["mean"]),
+            "{name} in training {}; evaluated {} (likeliest actions), {} (sampled)\n",
+            number(&summary[name]["mean"]),
+            number(&evaluation["greedy"][name]["mean"]),
+            number(&evaluation["sampled"][name]["mean"]),
         );
     }
     text + &format!("the model is {}\n", folder.join("model.safetensors").display())

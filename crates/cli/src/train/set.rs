@@ -1,5 +1,6 @@
 //! Single settings by name: `--set KEY=VALUE`, and what differs between two runs.
 
+use crate::registry;
 use anyhow::{Context, Result, bail, ensure};
 use equimarl_learn::TrainConfig;
 use toml::{Table, Value};
@@ -24,8 +25,9 @@ pub fn apply(config: &TrainConfig, key: &str, value: &str) -> Result<TrainConfig
         Some((table, key)) => format!("[{table}]\n{key} = {value}"),
         None => format!("{key} = {value}"),
     };
-    let changed = TrainConfig::overlay(config, &line).with_context(|| format!("in --set {key}={value}"))?;
-    ensure!(changed.world.name() == config.world.name(), other("world"));
+    let changed =
+        TrainConfig::overlay(registry(), config, &line).with_context(|| format!("in --set {key}={value}"))?;
+    ensure!(changed.world.name == config.world.name, other("world"));
     Ok(changed)
 }
 

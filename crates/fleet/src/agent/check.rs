@@ -67,7 +67,7 @@ impl Agent {
         }
         if Some(header.place) == self.place {
             // Of the next step the neighbours are not known yet: see `Inbox::advance`.
-            if self.neighbours.binary_search_by_key(&header.sender, |n| n.0).is_err() {
+            if self.neighbours.binary_search(&header.sender).is_err() {
                 return Err(Reason::Stranger);
             }
         } else if header.place != place && !header.place.follows(place) {

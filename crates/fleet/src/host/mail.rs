@@ -6,14 +6,16 @@ use crate::member::Member;
 use crate::message::{Header, Kind};
 use crate::payload::{Action, Join, Welcome};
 use crate::tally::Reason;
-use equimarl_learn::Choice;
-use equimarl_worlds::{Measures, Symmetric};
+use equimarl_nn::Choice;
 
-impl<W: Symmetric, M: Measures<W>> Host<W, M> {
+impl Host {
     /// Takes a message, whatever it is.
     pub fn receive(&mut self, bytes: &[u8], out: &mut Vec<Letter>) {
         if let Err(reason) = self.accept(bytes, out) {
             self.report.refused.count(reason);
+            if reason == Reason::OtherVersion {
+                self.report.other_version = Header::version(bytes);
+            }
         }
     }
 
@@ -53,7 +55,7 @@ impl<W: Symmetric, M: Measures<W>> Host<W, M> {
                 if self.guests[index].action.is_some() {
                     return Err(Reason::Duplicate);
                 }
-                let action = Action::read(payload, self.world.actions(), self.brain.rounds)?;
+                let action = Action::read(payload, self.spec.actions.count(), self.brain.rounds)?;
                 if !self.seal.holds(header.sender, bytes) {
                     return Err(Reason::Forged);
                 }

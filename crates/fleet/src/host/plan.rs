@@ -2,7 +2,7 @@
 
 use crate::message::Place;
 use crate::payload::Action;
-use equimarl_learn::Choice;
+use equimarl_nn::Choice;
 use std::time::Duration;
 
 /// What is run, and how patient everybody is.

@@ -2,17 +2,17 @@
 
 #![allow(dead_code)]
 
-use equimarl_fleet::{Agent, Faults, Habits, Host, Moment, Plan, Seal, pool};
-use equimarl_nn::{Kind, Network, NetworkConfig, Policy, Setting, Sharing};
-use equimarl_worlds::traffic::TrafficMeasures;
-use equimarl_worlds::wildlife::Captures;
-use equimarl_worlds::{Purpose, Stream, Symmetric, Traffic, TrafficOptions, Wildlife, World};
+use equimarl_fleet::{Agent, Faults, Host, Moment, Plan, Seal, pool};
+use equimarl_learn::setting;
+use equimarl_nn::{Kind, Network, NetworkConfig, Policy, Sharing};
+use equimarl_worlds::{Envs, Purpose, Stream, WorldConfig, builtin};
 use std::sync::Arc;
 
 /// A team with random weights that are large enough for its decisions to differ.
-pub fn team(setting: Setting, group: &str, seed: u64) -> (Arc<Policy>, Sharing) {
-    let group = group.parse().unwrap();
-    let config = NetworkConfig::paper(setting, Kind::Equivariant, &group);
+pub fn team(envs: &dyn Envs, seed: u64) -> (Arc<Policy>, Sharing) {
+    let group = envs.spec().group.parse().unwrap();
+    let setting = setting(envs.spec(), Kind::Equivariant).unwrap();
+    let config = NetworkConfig::usual(setting, Kind::Equivariant, &group);
     let mut stream = Stream::new(seed, Purpose::Weights, 0);
     let mut network = Network::init(&config, &mut || stream.normal()).unwrap();
     // The last layer starts small, so that all actions are alike; here they should not be.
@@ -25,50 +25,58 @@ pub fn team(setting: Setting, group: &str, seed: u64) -> (Arc<Policy>, Sharing) 
     (Arc::new(network.policy().unwrap()), network.sharing())
 }
 
-pub fn drones(count: usize) -> (Arc<Policy>, Sharing, Wildlife) {
-    let group = "C4".parse().unwrap();
-    let (policy, sharing) = team(Setting::wildlife(count, 7, &group).unwrap(), "C4", 1);
-    (policy, sharing, Wildlife::new(count, 7).unwrap().under(&group).unwrap())
+/// A team, and its world to make environments of.
+pub struct Team {
+    pub policy: Arc<Policy>,
+    pub sharing: Sharing,
+    world: WorldConfig,
 }
 
-pub fn junctions(rows: usize, cols: usize) -> (Arc<Policy>, Sharing, Traffic) {
-    let group = "C4".parse().unwrap();
-    let (policy, sharing) = team(Setting::traffic(rows, cols, &group).unwrap(), "C4", 2);
-    let options = TrafficOptions { rows, cols, step_limit: 60, ..TrafficOptions::default() };
-    (policy, sharing, Traffic::new(options).unwrap().under(&group).unwrap())
+impl Team {
+    fn new(world: WorldConfig, seed: u64) -> Team {
+        let (policy, sharing) = team(&*envs(&world), seed);
+        Team { policy, sharing, world }
+    }
+
+    pub fn envs(&self) -> Box<dyn Envs> {
+        envs(&self.world)
+    }
+
+    pub fn host(&self, plan: Plan) -> Host {
+        Host::new(self.envs(), plan, (&self.policy, 5), Seal::Open).unwrap()
+    }
+
+    pub fn agents(&self) -> Vec<Agent> {
+        agents(&self.policy, self.envs().spec().agents)
+    }
+
+    /// Runs a fleet and keeps every step.
+    pub fn moments(&self, plan: Plan, faults: &Faults, threads: usize) -> (Host, Vec<Moment>) {
+        let (mut host, mut moments) = (self.host(plan), vec![]);
+        pool::run(&mut host, self.agents(), faults, None, threads, &mut |_, moment| {
+            moments.extend(moment);
+            Ok(true)
+        })
+        .unwrap();
+        (host, moments)
+    }
+}
+
+fn envs(world: &WorldConfig) -> Box<dyn Envs> {
+    builtin().make(world, &"C4".parse().unwrap(), 1).unwrap()
+}
+
+pub fn drones(count: usize) -> Team {
+    Team::new(builtin().usual("wildlife").unwrap().with("drones", count), 1)
+}
+
+pub fn junctions(rows: usize, cols: usize) -> Team {
+    let city = builtin().usual("traffic").unwrap();
+    Team::new(city.with("rows", rows).with("cols", cols).with("step_limit", 60usize), 2)
 }
 
 pub fn agents(policy: &Arc<Policy>, count: usize) -> Vec<Agent> {
     (0..count).map(|i| Agent::new(i, policy.clone(), 5, Seal::Open).unwrap()).collect()
-}
-
-pub fn drone_host(policy: &Policy, world: &Wildlife, plan: Plan) -> Host<Wildlife, Captures> {
-    let (captures, habits) = (Captures::default(), Habits::wildlife());
-    Host::new(world.clone(), captures, habits, plan, (policy, 5), Seal::Open).unwrap()
-}
-
-pub fn junction_host(policy: &Policy, world: &Traffic, plan: Plan) -> Host<Traffic, TrafficMeasures> {
-    let (measures, habits) = (TrafficMeasures::default(), Habits::traffic());
-    Host::new(world.clone(), measures, habits, plan, (policy, 5), Seal::Open).unwrap()
-}
-
-/// Runs a traffic fleet and keeps every step.
-pub fn traffic_moments(
-    policy: &Arc<Policy>,
-    world: &Traffic,
-    plan: Plan,
-    faults: &Faults,
-    threads: usize,
-) -> (Host<Traffic, TrafficMeasures>, Vec<Moment>) {
-    let mut host = junction_host(policy, world, plan);
-    let mut moments = vec![];
-    let team = agents(policy, world.agents());
-    pool::run(&mut host, team, faults, None, threads, &mut |_, moment| {
-        moments.extend(moment);
-        Ok(true)
-    })
-    .unwrap();
-    (host, moments)
 }
 
 /// A fresh folder for a test.
@@ -77,9 +85,4 @@ pub fn folder(name: &str) -> std::path::PathBuf {
     let _ = std::fs::remove_dir_all(&folder);
     std::fs::create_dir_all(&folder).unwrap();
     folder
-}
-
-/// The group of a world.
-pub fn group_of<W: Symmetric>(world: &W) -> String {
-    world.symmetry().group.to_string()
 }

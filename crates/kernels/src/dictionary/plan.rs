@@ -44,7 +44,6 @@ impl Blocks {
 #[derive(Debug, Clone)]
 pub struct Plan {
     pub(super) geometry: Arc<Geometry>,
-    config: Config,
     pub(super) level: Level,
     /// Hidden channels and features.
     pub(super) hidden: Blocks,
@@ -128,12 +127,7 @@ impl Plan {
         });
         let jumps = jumps.collect();
         let (geometry, level) = (Arc::new(geometry), level.narrow());
-        Ok(Self { geometry, config, level, hidden, out, first, second, columns, back, jumps })
-    }
-
-    /// The sizes this plan was made for.
-    pub fn config(&self) -> Config {
-        self.config
+        Ok(Self { geometry, level, hidden, out, first, second, columns, back, jumps })
     }
 
     /// Order of the group.

@@ -36,7 +36,8 @@ impl Activations {
 
     /// For each image and channel the row-major output pixel of the maximum, `None` where the channel is nowhere
     /// positive.
-    pub fn maxima(&self) -> impl Iterator<Item = Option<usize>> {
+    #[cfg(test)]
+    pub(crate) fn maxima(&self) -> impl Iterator<Item = Option<usize>> {
         self.at.iter().map(|&at| (at != NOWHERE).then_some(at as usize))
     }
 }

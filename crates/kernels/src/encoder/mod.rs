@@ -145,12 +145,6 @@ impl Encoder {
         ]
     }
 
-    /// Multiplications and additions of one forward pass over one picture.
-    pub fn forward_flops(&self) -> usize {
-        let [w1, _, w2, _] = self.weight_lens();
-        2 * (w1 * self.shape.first.len() + w2 * self.shape.second.len())
-    }
-
     /// Puts weights in the order the forward pass reads them.
     ///
     /// # Errors

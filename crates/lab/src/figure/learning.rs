@@ -1,65 +1,87 @@
 //! Learning curves of runs, in the paper's style.
 
 use super::{Chart, Reference, Series};
+use crate::brief::Brief;
 use crate::record::{Curve, Record};
 use crate::setting::Team;
-use equimarl_learn::WorldConfig;
+use equimarl_learn::RECENT;
+use equimarl_learn::run::RECENT_WAITING;
+use equimarl_worlds::Better;
 
 /// Places along a curve; more cannot be told apart.
 const PLACES: usize = 160;
 
 /// What a learning curve shows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Measure {
-    /// The mean return of the last 100 training episodes: more is better.
-    Return,
-    /// The mean waiting time of the last 20 training episodes: less is better.
-    Waiting,
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Measure {
+    /// A measure of the world; the return if there is none.
+    own: Option<equimarl_worlds::Measure>,
 }
 
 impl Measure {
-    /// What the paper shows of a world: waiting for traffic, return otherwise.
-    pub fn of(world: &WorldConfig) -> Measure {
-        match world {
-            WorldConfig::Traffic { .. } => Measure::Waiting,
-            WorldConfig::Wildlife { .. } => Measure::Return,
-        }
+    /// The mean return of the last 100 training episodes: more is better.
+    pub const RETURN: Measure = Measure { own: None };
+
+    /// What people look at first in a world.
+    pub fn of(world: &Brief) -> Measure {
+        Measure { own: world.first.clone() }
+    }
+
+    /// Whether it is the return.
+    pub fn is_return(&self) -> bool {
+        self.own.is_none()
     }
 
     /// Its name in metrics and summaries.
-    pub fn name(self) -> &'static str {
-        match self {
-            Measure::Return => "return",
-            Measure::Waiting => "waiting",
-        }
+    pub fn name(&self) -> &str {
+        self.own.as_ref().map_or("return", |measure| &measure.name)
+    }
+
+    /// 1 if more is better, -1 if less is.
+    pub fn sign(&self) -> f64 {
+        if self.own.as_ref().is_some_and(|m| m.better == Better::Lower) { -1.0 } else { 1.0 }
     }
 
     /// In words, for an axis.
-    pub fn label(self) -> &'static str {
-        match self {
-            Measure::Return => "mean return of the last 100 training episodes",
-            Measure::Waiting => "mean waiting time of the last 20 training episodes (less is better)",
+    pub fn label(&self) -> String {
+        match &self.own {
+            None => format!("mean return of the last {RECENT} training episodes"),
+            Some(measure) => {
+                let better = if self.sign() < 0.0 { "less" } else { "more" };
+                format!(
+                    "{} of the last {RECENT_WAITING} training episodes ({better} is better)",
+                    measure.title
+                )
+            }
         }
     }
 
     /// The points of a curve.
-    pub fn points(self, curve: &Curve) -> Vec<(f64, f64)> {
-        let values = match self {
-            Measure::Return => &curve.returns,
-            Measure::Waiting => &curve.waiting,
+    pub fn points(&self, curve: &Curve) -> Vec<(f64, f64)> {
+        let values = match &self.own {
+            None => curve.returns.as_slice(),
+            Some(measure) => curve.measures.get(&measure.name).map_or(&[][..], Vec::as_slice),
         };
         curve.steps.iter().map(|s| *s as f64).zip(values.iter().copied()).collect()
+    }
+
+    /// One point more of a curve.
+    pub(crate) fn push(&self, curve: &mut Curve, value: f64) {
+        match &self.own {
+            None => curve.returns.push(value),
+            Some(measure) => curve.measures.entry(measure.name.clone()).or_default().push(value),
+        }
     }
 }
 
 /// Learning curves of runs in one world: a curve per team, the median of its seeds with a band from the first to the third
 /// quartile. The lines stand beside them. Callers set title and description.
-pub fn learning_curves(records: &[&Record], measure: Measure, lines: Vec<Reference>) -> Chart {
+pub fn learning_curves(records: &[&Record], measure: &Measure, lines: Vec<Reference>) -> Chart {
     let mut series = vec![];
     for team in Team::all(records.iter().copied()) {
         let runs: Vec<Vec<(f64, f64)>> = records
             .iter()
-            .filter(|r| Team::of(&r.config) == team)
+            .filter(|r| r.team() == team)
             .map(|r| measure.points(&r.curve))
             .filter(|points| !points.is_empty())
             .collect();
@@ -67,13 +89,11 @@ pub fn learning_curves(records: &[&Record], measure: Measure, lines: Vec<Referen
             series.push(Series::quartiles(team.name(), team.colour(), &runs, PLACES));
         }
     }
-    let y_range = match measure {
-        Measure::Return => None,
-        Measure::Waiting => Some((0.0, ceiling(&series, &lines))),
-    };
+    // What should be small begins at nothing.
+    let y_range = (measure.sign() < 0.0).then(|| (0.0, ceiling(&series, &lines)));
     Chart {
         x_label: "environment steps".into(),
-        y_label: measure.label().into(),
+        y_label: measure.label(),
         series,
         lines,
         y_range,
@@ -81,7 +101,7 @@ pub fn learning_curves(records: &[&Record], measure: Measure, lines: Vec<Referen
     }
 }
 
-/// How high waiting times are shown: all medians and lines, and bands unless they tower over them.
+/// How high what should be small is shown: all medians and lines, and bands unless they tower over them.
 fn ceiling(series: &[Series], lines: &[Reference]) -> f64 {
     let points = || series.iter().flat_map(|s| &s.points);
     let highest =

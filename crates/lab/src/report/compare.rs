@@ -22,12 +22,12 @@ pub struct Comparison {
 
 impl Comparison {
     /// The first of these teams against every other.
-    pub(super) fn all(after: &[After], teams: &[String], measure: Measure) -> Vec<Comparison> {
+    pub(super) fn all(after: &[After], teams: &[String], measure: &Measure) -> Vec<Comparison> {
         let Some((first, others)) = teams.split_first() else { return vec![] };
         others.iter().filter_map(|other| Comparison::of(after, first, other, measure)).collect()
     }
 
-    fn of(after: &[After], method: &str, over: &str, measure: Measure) -> Option<Comparison> {
+    fn of(after: &[After], method: &str, over: &str, measure: &Measure) -> Option<Comparison> {
         let sign = measure.sign();
         let both = after.iter().rev().find_map(|a| {
             let of = |name: &str| {

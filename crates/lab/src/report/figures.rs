@@ -6,9 +6,7 @@ use super::setting::SettingReport;
 use super::study::Study;
 use super::tables::thousands;
 use super::together::{TeamTogether, Together};
-use crate::figure::{
-    Beyond, Chart, Intervals, Measure, Point, Reference, Row, Scale, Series, learning_curves,
-};
+use crate::figure::{Beyond, Chart, Intervals, Point, Reference, Row, Scale, Series, learning_curves};
 use crate::statistics::{Interval, profile};
 
 /// Places along a performance profile.
@@ -79,10 +77,10 @@ impl SettingReport {
 
     fn curves(&self) -> Figure {
         let records: Vec<_> = self.records.iter().collect();
-        let controllers = match self.measure {
-            Measure::Return => "",
-            Measure::Waiting => &format!(
-                " Dashed: traffic lights without learning, {} episodes each.",
+        let controllers = match self.references.controllers.is_empty() {
+            true => "",
+            false => &format!(
+                " Dashed: controllers without learning, {} episodes each.",
                 thousands(self.references.episodes as f64)
             ),
         };
@@ -91,7 +89,7 @@ impl SettingReport {
         } else {
             ""
         };
-        let mut chart = learning_curves(&records, self.measure, self.references.lines());
+        let mut chart = learning_curves(&records, &self.measure, self.references.lines());
         let cut = match self.references.random.and_then(|random| self.without_collapse(&chart, random)) {
             Some(range) => {
                 chart.y_range = Some(range);
@@ -117,13 +115,13 @@ impl SettingReport {
         let lowest = points().map(|p| p.low).filter(finite).fold(f64::MAX, f64::min);
         let highest = points().map(|p| p.high).filter(finite).fold(f64::MIN, f64::max);
         let lines = chart.lines.iter().map(|l| l.value);
-        match self.measure {
-            Measure::Return => {
+        match self.measure.sign() > 0.0 {
+            true => {
                 let high = lines.fold(highest, f64::max);
                 let room = 0.06 * (high - random);
                 (lowest < random - 2.0 * room && room > 0.0).then_some((random - room, high + room))
             }
-            Measure::Waiting => {
+            false => {
                 let top = 1.25 * lines.fold(random, f64::max);
                 chart.y_range.filter(|(_, high)| *high > top).map(|(low, _)| (low, top))
             }
@@ -202,10 +200,8 @@ impl SettingReport {
                 beyond: if t.median.high > budget { Beyond::Upwards } else { Beyond::Nothing },
             }
         };
-        let goal = match self.measure {
-            Measure::Return => format!("return above {}", mark.mark),
-            Measure::Waiting => format!("waiting below {}", mark.mark),
-        };
+        let side = if self.measure.sign() > 0.0 { "above" } else { "below" };
+        let goal = format!("{} {side} {}", self.measure.name(), mark.mark);
         let caption = format!(
             "Environment steps until the mean of the last training episodes had a {goal}: the median over all runs with \
              its 95% bootstrap interval. In brackets how many runs got there; those that did not count as more than they \
@@ -226,9 +222,9 @@ impl SettingReport {
         let all = || after.teams.iter().flat_map(|t| t.scores.iter().copied());
         let (low, high) = all().fold((f64::MAX, f64::MIN), |(a, b), v| (a.min(v), b.max(v)));
         // How much worse than random a run is tells nothing more.
-        let (low, high) = match (self.references.random, self.measure) {
-            (Some(random), Measure::Return) if random < high => (low.max(random), high),
-            (Some(random), Measure::Waiting) if random > low => (low, high.min(random)),
+        let (low, high) = match (self.references.random, sign > 0.0) {
+            (Some(random), true) if random < high => (low.max(random), high),
+            (Some(random), false) if random > low => (low, high.min(random)),
             _ => (low, high),
         };
         let room = 0.05 * (high - low).max(0.1);

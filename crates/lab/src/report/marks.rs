@@ -1,11 +1,9 @@
 //! Steps until marks are passed.
 
 use super::setting::TeamRuns;
+use crate::brief::Brief;
 use crate::record::Record;
 use crate::statistics::{Interval, Passing};
-use equimarl_learn::WorldConfig;
-use equimarl_learn::run::Scored;
-use equimarl_worlds::{Traffic, Wildlife};
 use serde::Serialize;
 
 /// Steps until one mark was passed.
@@ -38,18 +36,11 @@ pub struct TeamPassing {
     pub times: Option<Interval>,
 }
 
-fn marks(world: &WorldConfig) -> &'static [f64] {
-    match world {
-        WorldConfig::Wildlife { .. } => Wildlife::MARKS,
-        WorldConfig::Traffic { .. } => Traffic::MARKS,
-    }
-}
-
 impl MarkReport {
     /// All marks that any run has passed.
-    pub(super) fn all(world: &WorldConfig, teams: &[TeamRuns<'_>]) -> Vec<MarkReport> {
+    pub(super) fn all(world: &Brief, teams: &[TeamRuns<'_>]) -> Vec<MarkReport> {
         let mut reports = vec![];
-        for mark in marks(world) {
+        for mark in &world.thresholds {
             let passings: Vec<(String, Passing)> = teams
                 .iter()
                 .filter(|t| !t.ended.is_empty())

@@ -162,11 +162,10 @@ fn references(setting: &SettingReport) -> String {
             "the best possible return, computed exactly for a team that knows everything, is {v:.4}"
         ));
     }
-    if let (Some(cycle), Some(queue)) = (r.fixed_cycle, r.longest_queue) {
-        parts.push(format!(
-            "lights that change every four steps wait {cycle:.2}, green to the longer queue {queue:.2} ({episodes} episodes \
-             each)"
-        ));
+    if !r.controllers.is_empty() {
+        let each = r.controllers.iter().map(|(name, v)| format!("{} {v:.2}", name.replace('_', " ")));
+        let list = each.collect::<Vec<_>>().join(", ");
+        parts.push(format!("controllers that come with the world: {list} ({episodes} episodes each)"));
     }
     let text = parts.join("; ");
     if text.is_empty() { text } else { format!("Without learning: {text}.") }

@@ -1,16 +1,14 @@
-//! What stands beside learned teams: chance, the best possible, traffic lights without learning.
+//! What stands beside learned teams: chance, the best possible, controllers that come with the world.
 
-use crate::figure::Reference;
+use crate::figure::{Measure, Reference};
 use crate::record::Record;
-use equimarl_learn::WorldConfig;
-use equimarl_worlds::traffic::{FixedCycle, LongestQueue, TrafficMeasures};
-use equimarl_worlds::wildlife::Captures;
-use equimarl_worlds::{Controller, Traffic, TrafficOptions, Uniform, Wildlife, play};
+use equimarl_worlds::{Named, Registry, WorldConfig, play};
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// Everybody plays the episodes of this seed, as evaluated teams do.
 const SEED: u64 = 0;
-/// Episodes of a controller; fewer in large cities, where they take long.
+/// Episodes of a controller; fewer with many agents, where they take long.
 const EPISODES: usize = 1000;
 const EPISODES_OF_LARGE: usize = 50;
 const LARGE: usize = 16;
@@ -22,59 +20,45 @@ pub struct References {
     pub random: Option<f64>,
     /// The best possible, where runs say so.
     pub optimum: Option<f64>,
-    /// Lights that change all alike, every four steps.
-    pub fixed_cycle: Option<f64>,
-    /// Green to the longer queue.
-    pub longest_queue: Option<f64>,
+    /// The world's own controllers, by their names with underscores.
+    #[serde(flatten)]
+    pub controllers: BTreeMap<String, f64>,
     /// How many episodes random actions and controllers played.
     pub episodes: usize,
 }
 
 impl References {
-    /// Plays whoever has not learned in this world. A world that cannot be built has no references.
-    pub fn of(world: &WorldConfig, runs: &[&Record]) -> References {
+    /// Plays whoever has not learned in this world. A world that cannot be built here has no references.
+    pub fn of(registry: &Registry, world: &WorldConfig, measure: &Measure, runs: &[&Record]) -> References {
         let optimum = runs.iter().find_map(|r| r.summary["evaluation"]["optimum"].as_f64());
-        match *world {
-            WorldConfig::Wildlife { drones, grid } => {
-                let random = Wildlife::new(drones, grid).ok().and_then(|world| {
-                    let summary = play(&world, &mut Uniform, &mut Captures::default(), EPISODES, SEED);
-                    Some(summary.ok()?.total.mean)
-                });
-                References { random, optimum, episodes: EPISODES, ..References::default() }
+        let mut references = References { optimum, ..References::default() };
+        let group = registry.usual_group(world).and_then(|name| name.parse().ok());
+        let Some(mut envs) = group.and_then(|group| registry.make(world, &group, 1).ok()) else {
+            return references;
+        };
+        let spec = envs.spec().clone();
+        let episodes = if spec.agents > LARGE { EPISODES_OF_LARGE } else { EPISODES };
+        let mut played = |name: &str| {
+            let mut controller = Named::new(name, envs.world(0)).ok()?;
+            let summary = play(&mut *envs, &mut controller, episodes, SEED).ok()?;
+            match measure.is_return() {
+                true => Some(summary.total.mean),
+                false => summary.measures.get(measure.name()).map(|s| s.mean),
             }
-            WorldConfig::Traffic { rows, cols, arrival_steps, arrival_probability, step_limit } => {
-                let options = TrafficOptions { rows, cols, arrival_steps, arrival_probability, step_limit };
-                let episodes = if rows.saturating_mul(cols) > LARGE { EPISODES_OF_LARGE } else { EPISODES };
-                let world = Traffic::new(options).ok();
-                let waiting = |controller: &mut dyn Controller<Traffic>| {
-                    let world = world.as_ref()?;
-                    let summary =
-                        play(world, controller, &mut TrafficMeasures::default(), episodes, SEED).ok()?;
-                    summary.measures.get("waiting").map(|s| s.mean)
-                };
-                References {
-                    random: waiting(&mut Uniform),
-                    optimum,
-                    fixed_cycle: waiting(&mut FixedCycle::default()),
-                    longest_queue: waiting(&mut LongestQueue),
-                    episodes,
-                }
-            }
+        };
+        references.random = played("random");
+        references.episodes = episodes;
+        for name in &spec.references {
+            references.controllers.extend(played(name).map(|value| (name.replace('-', "_"), value)));
         }
+        references
     }
 
     /// Dashed lines for figures.
     pub fn lines(&self) -> Vec<Reference> {
-        let line =
-            |name: String, value: Option<f64>| value.map(|v| Reference::new(format!("{name}: {v:.2}"), v));
-        let cycle = format!("fixed cycle of {}", FixedCycle::USUAL);
-        [
-            line("best possible".into(), self.optimum),
-            line(cycle, self.fixed_cycle),
-            line("longest queue".into(), self.longest_queue),
-        ]
-        .into_iter()
-        .flatten()
-        .collect()
+        let line = |name: &str, value: f64| Reference::new(format!("{name}: {value:.2}"), value);
+        let best = self.optimum.map(|value| line("best possible", value));
+        let controllers = self.controllers.iter().map(|(name, value)| line(&name.replace('_', " "), *value));
+        best.into_iter().chain(controllers).collect()
     }
 }

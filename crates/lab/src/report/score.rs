@@ -74,7 +74,7 @@ pub(super) fn counts(record: &Record, steps: u64) -> bool {
 }
 
 /// The score of a run after `steps`; `random` is what random actions give.
-pub(super) fn score(record: &Record, measure: Measure, steps: u64, random: Option<f64>) -> Option<f64> {
+pub(super) fn score(record: &Record, measure: &Measure, steps: u64, random: Option<f64>) -> Option<f64> {
     let points = measure.points(&record.curve);
     let end = steps as f64;
     let until: Vec<f64> = points.iter().filter(|p| p.0 <= end).map(|p| p.1).collect();
@@ -94,35 +94,21 @@ pub(super) fn score(record: &Record, measure: Measure, steps: u64, random: Optio
 
 /// The run as curves show it: one that failed goes on as what it counts as. Otherwise the median of the others would jump up
 /// wherever a bad run ends.
-pub(super) fn continued(record: &Record, measure: Measure, random: Option<f64>) -> Record {
+pub(super) fn continued(record: &Record, measure: &Measure, random: Option<f64>) -> Record {
     let mut record = record.clone();
     let value = score(&record, measure, record.config.steps, random);
     let (State::Failed(_), Some(value)) = (&record.state, value) else { return record };
     let begin = record.curve.steps.last().map_or(0, |s| s + 1);
     for steps in [begin, record.config.steps.max(begin + 1)] {
         record.curve.steps.push(steps);
-        match measure {
-            Measure::Return => record.curve.returns.push(value),
-            Measure::Waiting => record.curve.waiting.push(value),
-        }
+        measure.push(&mut record.curve, value);
     }
     record
 }
 
 impl Measure {
     /// The worse of two values.
-    fn worse(self, a: f64, b: f64) -> f64 {
-        match self {
-            Measure::Return => a.min(b),
-            Measure::Waiting => a.max(b),
-        }
-    }
-
-    /// 1 if more is better, -1 if less is.
-    pub(crate) fn sign(self) -> f64 {
-        match self {
-            Measure::Return => 1.0,
-            Measure::Waiting => -1.0,
-        }
+    fn worse(&self, a: f64, b: f64) -> f64 {
+        if self.sign() > 0.0 { a.min(b) } else { a.max(b) }
     }
 }

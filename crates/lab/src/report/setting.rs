@@ -7,6 +7,7 @@ use super::score::{After, Quartiles, TeamScore, continued, counts, score};
 use crate::figure::{Colour, Measure};
 use crate::record::{Record, State};
 use crate::setting::{Setting, Team};
+use equimarl_worlds::Registry;
 use serde::Serialize;
 use std::collections::BTreeSet;
 
@@ -56,7 +57,7 @@ pub struct SettingReport {
     pub setting: String,
     /// A name for files.
     pub slug: String,
-    /// What is measured: return or waiting.
+    /// What is measured: the return, or what else people look at first.
     #[serde(serialize_with = "name_of")]
     pub measure: Measure,
     /// What whoever has not learned gets.
@@ -85,30 +86,35 @@ fn name_of<S: serde::Serializer>(measure: &Measure, s: S) -> Result<S::Ok, S::Er
 
 impl SettingReport {
     /// Of a setting and its teams; the first team is compared with the others.
-    pub(super) fn of(setting: &Setting<'_>, teams: &[TeamRuns<'_>], held_out: bool) -> SettingReport {
+    pub(super) fn of(
+        registry: &Registry,
+        setting: &Setting<'_>,
+        teams: &[TeamRuns<'_>],
+        held_out: bool,
+    ) -> SettingReport {
         let measure = Measure::of(&setting.world);
-        let references = References::of(&setting.world, &setting.runs);
-        let reports: Vec<TeamReport> = teams.iter().map(|t| TeamReport::of(t, measure)).collect();
+        let references = References::of(registry, &setting.config, &measure, &setting.runs);
+        let reports: Vec<TeamReport> = teams.iter().map(|t| TeamReport::of(t, &measure)).collect();
         let budgets: BTreeSet<u64> =
             teams.iter().filter_map(|t| t.ended.iter().map(|r| r.config.steps).max()).collect();
         let after: Vec<After> = budgets
             .into_iter()
-            .map(|steps| After { steps, teams: scores(teams, measure, steps, references.random) })
+            .map(|steps| After { steps, teams: scores(teams, &measure, steps, references.random) })
             .collect();
         let names: Vec<String> = teams.iter().map(|t| t.team.name()).collect();
         let random = references.random;
         SettingReport {
             setting: setting.name.clone(),
             slug: setting.slug(),
-            measure,
-            comparisons: Comparison::all(&after, &names, measure),
+            comparisons: Comparison::all(&after, &names, &measure),
             marks: MarkReport::all(&setting.world, teams),
             references,
             teams: reports,
             after,
             rules: setting.rules.clone(),
             held_out,
-            records: teams.iter().flat_map(|t| &t.all).map(|r| continued(r, measure, random)).collect(),
+            records: teams.iter().flat_map(|t| &t.all).map(|r| continued(r, &measure, random)).collect(),
+            measure,
         }
     }
 
@@ -118,7 +124,7 @@ impl SettingReport {
     }
 }
 
-fn scores(teams: &[TeamRuns<'_>], measure: Measure, steps: u64, random: Option<f64>) -> Vec<TeamScore> {
+fn scores(teams: &[TeamRuns<'_>], measure: &Measure, steps: u64, random: Option<f64>) -> Vec<TeamScore> {
     let of = |team: &TeamRuns<'_>| {
         let runs = team.ended.iter().filter(|r| counts(r, steps));
         let scores: Vec<f64> = runs.filter_map(|r| score(r, measure, steps, random)).collect();
@@ -128,7 +134,7 @@ fn scores(teams: &[TeamRuns<'_>], measure: Measure, steps: u64, random: Option<f
 }
 
 impl TeamReport {
-    fn of(runs: &TeamRuns<'_>, measure: Measure) -> TeamReport {
+    fn of(runs: &TeamRuns<'_>, measure: &Measure) -> TeamReport {
         let count = |wanted: fn(&State) -> bool| runs.all.iter().filter(|r| wanted(&r.state)).count();
         let evaluated = |how: &str| {
             let value = |r: &&Record| r.summary["evaluation"][how][measure.name()]["mean"].as_f64();

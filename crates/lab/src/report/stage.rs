@@ -89,7 +89,7 @@ impl<'a> Staged<'a> {
     /// Whether a team's rate was chosen, among several, with a seed that is reported.
     fn same_seeds(&self, team: &Team) -> bool {
         let seeds = |runs: &[&Record]| -> BTreeSet<u64> {
-            runs.iter().filter(|r| Team::of(&r.config) == *team).map(|r| r.config.seed).collect()
+            runs.iter().filter(|r| r.team() == *team).map(|r| r.config.seed).collect()
         };
         !seeds(&self.choosing).is_disjoint(&seeds(&self.reported))
     }

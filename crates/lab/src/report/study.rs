@@ -6,6 +6,7 @@ use super::together::Together;
 use crate::choose::Choice;
 use crate::gather::{Found, Gathered};
 use crate::record::{Record, State};
+use equimarl_worlds::Registry;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -56,7 +57,7 @@ pub struct Study {
 
 impl Study {
     /// Of runs that were found; those in `rates`, and those of sweeps whose name ends in `-rates`, chose learning rates.
-    pub fn of(gathered: &Gathered, rates: &Gathered) -> Study {
+    pub fn of(registry: &Registry, gathered: &Gathered, rates: &Gathered) -> Study {
         // A run may have been made twice, once to choose and once to be reported: then it is both.
         let explicit: BTreeSet<&str> = rates.runs.iter().map(|f| f.place.as_str()).collect();
         let stage = |f: &Found| f.for_choosing() || explicit.contains(f.place.as_str());
@@ -84,7 +85,7 @@ impl Study {
             let (choices, teams, chosen_on) = staged.teams(&mut study.notes);
             study.chosen_on.insert(staged.setting.name.clone(), chosen_on);
             study.choice.extend(choices);
-            study.settings.push(SettingReport::of(&staged.setting, &teams, staged.held_out()));
+            study.settings.push(SettingReport::of(registry, &staged.setting, &teams, staged.held_out()));
         }
         study.together = Together::of(&study.settings);
         study.note_states();

@@ -75,17 +75,14 @@ fn rate(value: f64) -> String {
     if value >= 1e-4 { value.to_string() } else { format!("{value:e}") }
 }
 
-fn decimals(measure: Measure) -> usize {
-    match measure {
-        Measure::Return => 3,
-        Measure::Waiting => 2,
-    }
+fn decimals(measure: &Measure) -> usize {
+    if measure.is_return() { 3 } else { 2 }
 }
 
 impl SettingReport {
     /// Runs, learning rates, and where teams ended.
     pub(super) fn final_table(&self) -> String {
-        let decimals = decimals(self.measure);
+        let decimals = decimals(&self.measure);
         let rows: Vec<Vec<String>> = self
             .teams
             .iter()
@@ -139,7 +136,7 @@ impl SettingReport {
                     format!("{} over {}", c.method, c.over),
                     thousands(c.steps as f64),
                     interval(c.improvement, 2),
-                    interval(c.better_by, decimals(self.measure)),
+                    interval(c.better_by, decimals(&self.measure)),
                 ]
             })
             .collect();
@@ -151,10 +148,8 @@ impl SettingReport {
     pub(super) fn marks_table(&self) -> String {
         let mut rows = vec![];
         for mark in &self.marks {
-            let goal = match self.measure {
-                Measure::Return => format!("above {}", mark.mark),
-                Measure::Waiting => format!("below {}", mark.mark),
-            };
+            let side = if self.measure.sign() > 0.0 { "above" } else { "below" };
+            let goal = format!("{side} {}", mark.mark);
             for t in &mark.teams {
                 let steps = |v: f64| {
                     if v.is_finite() { thousands(v) } else { format!("over {}", thousands(t.budget as f64)) }

@@ -1,36 +1,29 @@
 use super::*;
 use crate::gather::{Found, Gathered};
 use crate::record::{Curve, Record, State};
-use equimarl_learn::{Method, TrainConfig, WorldConfig};
+use crate::testing;
+use equimarl_learn::Method;
+use equimarl_worlds::builtin;
 use serde_json::json;
 
 /// A run whose return is `value` from its first step on.
 fn run(sweep: &str, method: Method, rate: f64, seed: u64, steps: u64, value: f64) -> Found {
-    let base = TrainConfig::preset("paper", WorldConfig::wildlife(), method).unwrap();
-    let config = TrainConfig { learning_rate: rate, seed, steps, ..base };
+    let change = format!("method = '{method}'\nlearning_rate = {rate}\nseed = {seed}\nsteps = {steps}");
     let curve = Curve {
         steps: (1..=20).map(|i| i * steps / 20).collect(),
         returns: vec![value; 20],
-        waiting: vec![],
+        ..Curve::default()
     };
     let summary = json!({
         "reached": { "1.5": 1000 * seed }, "evaluation": { "optimum": 2.7785 }, "version": "1", "commit": "abc", "cpu": "x"
     });
     let name = format!("{method}-{rate}-{seed}");
-    let record = Record {
-        name,
-        state: State::Finished,
-        config_hash: config.hash(),
-        config,
-        summary,
-        reached: None,
-        curve,
-    };
+    let record = Record { name, summary, curve, ..testing::record(&change) };
     Found { sweep: sweep.into(), place: "here".into(), record }
 }
 
 fn study(runs: Vec<Found>) -> Study {
-    Study::of(&Gathered { runs, unreadable: vec![] }, &Gathered::default())
+    Study::of(&builtin(), &Gathered { runs, unreadable: vec![] }, &Gathered::default())
 }
 
 #[test]
@@ -101,7 +94,7 @@ fn runs_of_both_stages_are_in_both() {
         (gathered(&shown), &gathered(&rates)),
         (gathered(&[shown.clone(), rates.clone()].concat()), &gathered(&rates)),
     ] {
-        let study = Study::of(&main, extra);
+        let study = Study::of(&builtin(), &main, extra);
         assert_eq!(study.choice[0].chosen, Some(1e-3));
         assert_eq!(study.choice[0].rates.iter().map(|r| r.seeds.len()).collect::<Vec<_>>(), [2, 2]);
         assert_eq!(study.settings[0].teams[0].seeds, [1, 2]);
@@ -117,7 +110,7 @@ fn a_seed_counts_once() {
     runs.push(run("w", Method::Plain, 1e-3, 2, 50_000, 1.0));
     let mut again = run("v", Method::Plain, 1e-3, 1, 100_000, 2.0);
     again.record.config.evaluate_every = 777;
-    again.record.config_hash = again.record.config.hash();
+    again.record.config_hash = again.record.config.hash(&builtin());
     runs.push(again);
     let study = study(runs);
     assert_eq!(study.settings[0].teams[0].seeds, [1, 2]);
@@ -134,7 +127,7 @@ fn budgets_with_a_decaying_rate_are_not_mixed() {
     assert_eq!(study(runs.clone()).settings[0].comparisons.len(), 1);
     for run in &mut runs {
         run.record.config.decay = true;
-        run.record.config_hash = run.record.config.hash();
+        run.record.config_hash = run.record.config.hash(&builtin());
     }
     assert_eq!(study(runs).settings[0].comparisons.len(), 0);
 }
@@ -202,8 +195,10 @@ fn settings_with_an_optimum_are_put_on_one_scale() {
         (1..=4).map(|seed| run("w", Method::Equivariant, 1e-3, seed, 100_000, 2.7785)).collect();
     for seed in 1..=4 {
         let mut four = run("w4", Method::Equivariant, 1e-3, seed, 50_000, 3.76);
-        four.record.config.world = WorldConfig::Wildlife { drones: 4, grid: 7 };
-        four.record.config_hash = four.record.config.hash();
+        let config = testing::config("[world]\ndrones = 4");
+        four.record.config.world = config.world.clone();
+        four.record.world = testing::of("four", config).world;
+        four.record.config_hash = four.record.config.hash(&builtin());
         four.record.summary["evaluation"]["optimum"] = json!(3.76);
         runs.push(four);
     }
@@ -214,7 +209,7 @@ fn settings_with_an_optimum_are_put_on_one_scale() {
     let mut other = runs.clone();
     for run in &mut other[4..] {
         run.record.config.clip = 0.3;
-        run.record.config_hash = run.record.config.hash();
+        run.record.config_hash = run.record.config.hash(&builtin());
     }
     assert!(study(other).together.is_none());
     runs[4..].iter_mut().for_each(|run| run.sweep = "w4-rates".into());

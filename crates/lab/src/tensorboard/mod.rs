@@ -59,8 +59,9 @@ fn nested(path: &str, value: &Value, found: &mut Vec<(String, f64)>) {
 fn lines_of(curve: &Curve) -> Vec<Line> {
     let line = |(i, step): (usize, &u64)| {
         let mut found = vec![];
-        for (name, values) in [("train/return", &curve.returns), ("train/waiting", &curve.waiting)] {
-            found.extend(values.get(i).map(|v| (name.to_string(), *v)));
+        found.extend(curve.returns.get(i).map(|v| ("train/return".to_string(), *v)));
+        for (name, values) in &curve.measures {
+            found.extend(values.get(i).map(|v| (format!("train/{name}"), *v)));
         }
         (*step, found)
     };

@@ -20,7 +20,7 @@ pub(super) fn of_kind(key: &str, old: &Value, new: Value) -> Result<Value> {
         (Value::Float(_), _) => "a number",
         (Value::Boolean(_), _) => "true or false",
         (Value::String(_), _) => "a name in quotes",
-        _ => "a table, as in [world] with name = \"traffic\" below it",
+        _ => "a table, as in [world] with its name below it",
     };
     // Long values may take several lines.
     let found = new.to_string();

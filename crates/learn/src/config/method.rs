@@ -39,6 +39,17 @@ pub enum AugmentRatio {
     Rollout,
 }
 
+/// How images become features. Results differ in rounding.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum EncoderChoice {
+    /// By their parts where parts repeat, pixel by pixel elsewhere, found out by looking at some.
+    #[default]
+    Auto,
+    /// Pixel by pixel.
+    Dense,
+}
+
 impl Method {
     /// All methods.
     pub const ALL: [Method; 6] = [

@@ -1,16 +1,17 @@
 //! Everything that decides what a training run does. Training is a function of this and nothing else.
 
 mod kind;
+mod later;
 mod method;
+mod preset;
 mod suggest;
 mod world;
 
-pub use method::{AugmentRatio, Method};
-pub use world::{AnyWorld, WorldConfig};
+pub use method::{AugmentRatio, EncoderChoice, Method};
+pub use preset::PRESETS;
 
 use crate::error::{Error, Result};
-use equimarl_group::Group;
-use equimarl_nn::{NetworkConfig, Widths};
+use equimarl_worlds::{Registry, WorldConfig};
 use kind::of_kind;
 use serde::{Deserialize, Serialize};
 use suggest::unknown;
@@ -69,6 +70,9 @@ pub struct TrainConfig {
     pub checkpoint_every: u64,
     /// Steps between lines of metrics.
     pub log_every: u64,
+    /// How images become features.
+    #[serde(default)]
+    pub encoder: EncoderChoice,
     /// The world.
     pub world: WorldConfig,
 }
@@ -76,91 +80,20 @@ pub struct TrainConfig {
 /// States per iteration that fit into memory.
 const MAX_BATCH: usize = 1_000_000;
 
-/// The presets.
-pub const PRESETS: [&str; 2] = ["default", "paper"];
-
 impl TrainConfig {
-    /// The settings of a preset for a world and a method.
-    ///
-    /// # Errors
-    /// If there is no such preset.
-    pub fn preset(name: &str, world: WorldConfig, method: Method) -> Result<TrainConfig> {
-        let traffic = matches!(world, WorldConfig::Traffic { .. });
-        let paper = TrainConfig {
-            preset: "paper".into(),
-            method,
-            group: world.usual_group().into(),
-            seed: 0,
-            steps: 100_000,
-            learning_rate: if traffic { 1e-4 } else { 1e-3 },
-            decay: false,
-            environments: 16,
-            rollout: 5,
-            epochs: 4,
-            minibatches: 4,
-            clip: 0.1,
-            discount: 0.99,
-            lambda: 1.0,
-            value_coefficient: 1.0,
-            entropy_coefficient: 0.01,
-            gradient_clip: 1.0,
-            normalise_advantages: false,
-            augment_ratio: AugmentRatio::Copy,
-            warm_up: if traffic { 80 } else { 0 },
-            evaluate_every: 25_000,
-            evaluate_episodes: 100,
-            checkpoint_every: 10_000,
-            log_every: 400,
-            world,
-        };
-        match name {
-            "paper" => Ok(paper),
-            // What was tried and why: docs/learning.md.
-            "default" if traffic => Ok(TrainConfig {
-                preset: "default".into(),
-                augment_ratio: AugmentRatio::Rollout,
-                learning_rate: 3e-4,
-                decay: true,
-                // Rewards are thousandths, so advantages are normalised. The small clip did best in what was tried.
-                normalise_advantages: true,
-                clip: 0.05,
-                // Every picture is new, so small batches cost no more, and updates come sooner.
-                environments: 8,
-                minibatches: 2,
-                ..paper
-            }),
-            "default" => Ok(TrainConfig {
-                preset: "default".into(),
-                augment_ratio: AugmentRatio::Rollout,
-                decay: true,
-                lambda: 0.95,
-                normalise_advantages: true,
-                // There are few distinct pictures, so larger batches cost little, and less noise ends higher.
-                environments: 32,
-                rollout: 16,
-                minibatches: 8,
-                ..paper
-            }),
-            _ => Err(Error::BadConfig(format!(
-                "no preset is called `{name}`; there are {}",
-                PRESETS.join(" and ")
-            ))),
-        }
-    }
-
     /// Settings from TOML text over those of `base`: keys that are not there keep their value. Unknown keys are errors
     /// with a suggestion.
     ///
     /// # Errors
     /// If it is not TOML, or a key or value is wrong.
-    pub fn overlay(base: &TrainConfig, text: &str) -> Result<TrainConfig> {
+    pub fn overlay(registry: &Registry, base: &TrainConfig, text: &str) -> Result<TrainConfig> {
         let changes: Table = text
             .parse()
             .map_err(|e: toml::de::Error| Error::BadConfig(format!("not TOML: {}", e.message())))?;
         let mut table = Table::try_from(base).map_err(|e| Error::BadConfig(e.to_string()))?;
         for (key, value) in changes {
             match (key.as_str(), table.get(&key), value) {
-                ("world", _, Value::Table(new)) => merge_world(&mut table, new)?,
+                ("world", _, Value::Table(new)) => merge_world(registry, &mut table, new)?,
                 (_, Some(old), value) => {
                     let value = of_kind(&key, old, value)?;
                     table.insert(key, value);
@@ -170,6 +103,15 @@ impl TrainConfig {
         }
         let config: TrainConfig =
             table.try_into().map_err(|e: toml::de::Error| Error::BadConfig(e.message().to_string()))?;
+        config.complete(registry)
+    }
+
+    /// These settings, checked, with all options of the world in their order.
+    ///
+    /// # Errors
+    /// If they cannot train.
+    pub fn complete(self, registry: &Registry) -> Result<TrainConfig> {
+        let config = TrainConfig { world: registry.complete(&self.world)?, ..self };
         config.check()?;
         Ok(config)
     }
@@ -179,37 +121,20 @@ impl TrainConfig {
         toml::to_string(self).unwrap_or_default()
     }
 
-    /// A short name of exactly these settings: FNV-1a of their TOML.
-    pub fn hash(&self) -> String {
-        let mut hash = 0xcbf2_9ce4_8422_2325u64;
-        for byte in self.to_toml().bytes() {
-            hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-        }
-        format!("{hash:016x}")
+    /// What tells this run from others, as TOML: all settings but those that came later and are as before they existed.
+    /// So it stays the same when settings are added.
+    pub fn identity(&self, registry: &Registry) -> String {
+        later::without(&TrainConfig { world: registry.identity(&self.world), ..self.clone() }.to_toml())
+    }
+
+    /// A short name of exactly these settings: FNV-1a of their identity.
+    pub fn hash(&self, registry: &Registry) -> String {
+        format!("{:016x}", equimarl_nn::model::fnv1a(self.identity(registry).as_bytes()))
     }
 
     /// States per iteration.
     pub fn batch(&self) -> usize {
         self.environments * self.rollout
-    }
-
-    /// The group of the world and of augmentation.
-    ///
-    /// # Errors
-    /// If it is not one.
-    pub fn group(&self) -> Result<Group> {
-        Ok(self.group.parse()?)
-    }
-
-    /// The network that this run trains.
-    ///
-    /// # Errors
-    /// If the group does not act on the world.
-    pub fn network(&self) -> Result<NetworkConfig> {
-        let kind = self.method.kind();
-        let group = if kind.is_plain() { Group::cyclic(1)? } else { self.group()? };
-        let setting = self.world.setting(&group)?;
-        Ok(NetworkConfig { setting, kind, group: group.name().into(), widths: Widths::paper(kind) })
     }
 
     /// Refuses settings that cannot train, saying which and why.
@@ -297,13 +222,11 @@ impl TrainConfig {
     }
 }
 
-fn merge_world(table: &mut Table, new: Table) -> Result<()> {
-    let old = table.get("world").and_then(Value::as_table).cloned().unwrap_or_default();
-    let renamed = new.get("name").is_some_and(|name| old.get("name") != Some(name));
-    let mut world = old.clone();
-    if renamed {
-        let name = new.get("name").and_then(Value::as_str).unwrap_or("that");
-        world = Table::try_from(WorldConfig::named(name)?).map_err(|e| Error::BadConfig(e.to_string()))?;
+fn merge_world(registry: &Registry, table: &mut Table, new: Table) -> Result<()> {
+    let mut world = table.get("world").and_then(Value::as_table).cloned().unwrap_or_default();
+    if let Some(name) = new.get("name").filter(|name| world.get("name") != Some(name)) {
+        let usual = registry.usual(name.as_str().unwrap_or("that"))?;
+        world = Table::try_from(usual).map_err(|e| Error::BadConfig(e.to_string()))?;
     }
     for (key, value) in new {
         let name = format!("world.{key}");
@@ -320,19 +243,29 @@ fn merge_world(table: &mut Table, new: Table) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use equimarl_worlds::builtin;
 
     fn base() -> TrainConfig {
-        TrainConfig::preset("paper", WorldConfig::wildlife(), Method::Equivariant).unwrap()
+        preset("paper", "wildlife", Method::Equivariant)
+    }
+
+    fn preset(name: &str, world: &str, method: Method) -> TrainConfig {
+        let registry = builtin();
+        TrainConfig::preset(&registry, name, registry.usual(world).unwrap(), method).unwrap()
+    }
+
+    fn overlay(text: &str) -> Result<TrainConfig> {
+        TrainConfig::overlay(&builtin(), &base(), text)
     }
 
     #[test]
     fn settings_read_back() {
         for preset in PRESETS {
-            for world in [WorldConfig::wildlife(), WorldConfig::traffic()] {
+            for world in builtin().names() {
                 for method in Method::ALL {
-                    let config = TrainConfig::preset(preset, world.clone(), method).unwrap();
+                    let config = self::preset(preset, world, method);
                     config.check().unwrap();
-                    assert_eq!(TrainConfig::overlay(&base(), &config.to_toml()).unwrap(), config);
+                    assert_eq!(overlay(&config.to_toml()).unwrap(), config);
                 }
             }
         }
@@ -348,15 +281,17 @@ mod tests {
 
     #[test]
     fn whole_numbers_may_be_written_short() {
-        assert_eq!(TrainConfig::overlay(&base(), "steps = 2e5").unwrap().steps, 200_000);
-        assert_eq!(TrainConfig::overlay(&base(), "learning_rate = 1").unwrap().learning_rate, 1.0);
+        assert_eq!(overlay("steps = 2e5").unwrap().steps, 200_000);
+        assert_eq!(overlay("learning_rate = 1").unwrap().learning_rate, 1.0);
     }
 
     #[test]
     fn changes_change_the_hash() {
-        let other = TrainConfig::overlay(&base(), "seed = 1").unwrap();
-        assert_ne!(other.hash(), base().hash());
-        assert_eq!(base().hash(), base().hash());
+        let hash = |config: &TrainConfig| config.hash(&builtin());
+        for change in ["seed = 1", "encoder = 'dense'", "[world]\ndrones = 4"] {
+            assert_ne!(hash(&overlay(change).unwrap()), hash(&base()), "{change}");
+        }
+        assert_eq!(hash(&base()), hash(&base()));
     }
 
     #[test]
@@ -383,7 +318,7 @@ mod tests {
             ("world = \"traffic\"", "`world` must be a table"),
             ("[world]\ndrones = [1, 2]", "`world.drones` must be a whole number"),
         ] {
-            let error = TrainConfig::overlay(&base(), text).unwrap_err().to_string();
+            let error = overlay(text).unwrap_err().to_string();
             assert!(error.contains(part), "{text}: {error}");
             assert!(!error.contains('\n'), "{error}");
         }

@@ -131,11 +131,6 @@ impl Encoder {
         Ok(self.kernel.realise(&self.realiser, self.split(parameters)?, packed)?)
     }
 
-    /// As [`Encoder::realise`], from dense weights and biases.
-    pub(crate) fn pack(&self, weights: kernel::Weights<'_>, packed: &mut kernel::Packed) -> Result<()> {
-        Ok(self.kernel.pack(weights, packed)?)
-    }
-
     /// The features of pictures, one row each. Pictures are channel-major, one after the other.
     ///
     /// # Errors

@@ -39,7 +39,7 @@ pub struct Linear {
 pub struct LinearWork {
     pub(super) w: Vec<f32>,
     pub(super) b: Vec<f32>,
-    kernel: kernel::Workspace,
+    pub(super) kernel: kernel::Workspace,
 }
 
 impl Linear {
@@ -89,11 +89,6 @@ impl Linear {
     /// If the number of coefficients does not fit.
     pub fn realise(&self, parameters: &[f32], packed: &mut Packed) -> Result<()> {
         Ok(self.kernel.realise(&self.realiser, parameters, packed)?)
-    }
-
-    /// As [`Linear::realise`], from dense weights and biases.
-    pub(crate) fn pack(&self, w: &[f32], b: &[f32], packed: &mut Packed) -> Result<()> {
-        Ok(self.kernel.pack(w, b, packed)?)
     }
 
     /// Applies the layer to rows.

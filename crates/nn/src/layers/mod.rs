@@ -5,16 +5,22 @@
 //! `backward` adds to a slice of gradients of the same layout.
 
 mod dictionary;
+mod edge_round;
 mod encoder;
 mod linear;
+mod messages;
 mod round;
 mod space;
+mod stack;
 
 pub use dictionary::{Dictionary, DictionaryWeights, DictionaryWork};
+pub use edge_round::{EdgeRound, EdgeRoundWeights, EdgeRoundWork};
 pub use encoder::{Encoder, EncoderConfig, EncoderWork};
 pub use linear::{Linear, LinearWork};
+pub use messages::{Heard, Messages, MessagesWeights, MessagesWork, Sent};
 pub use round::{MessageRound, RoundWork};
 pub use space::{Initial, Space};
+pub use stack::{Stack, StackWork};
 
 use crate::error::{Error, Result};
 use equimarl_group::Rep;

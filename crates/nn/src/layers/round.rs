@@ -71,11 +71,6 @@ impl MessageRound {
         Ok(self.kernel.linear().realise(&self.realiser, parameters, packed)?)
     }
 
-    /// As [`MessageRound::realise`], from dense weights and biases.
-    pub(crate) fn pack(&self, w: &[f32], b: &[f32], packed: &mut Packed) -> Result<()> {
-        Ok(self.kernel.linear().pack(w, b, packed)?)
-    }
-
     /// One round for all agents; `edges` holds one vector per edge of the graph, in its order.
     ///
     /// # Errors

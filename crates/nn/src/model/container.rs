@@ -4,6 +4,7 @@
 //! sorted keys under the single key `equimarl`. The text starts with a checksum of everything that matters, so damage
 //! is found and not run. (It is no signature: whoever can change a file can change its checksum.)
 
+use super::hash::{fnv1a, more};
 use crate::error::{Error, Result};
 use safetensors::tensor::{Dtype, Metadata, View};
 use serde_json::Value;
@@ -192,13 +193,10 @@ fn metadata(text: &str, entries: &Entries) -> Result<Value> {
 }
 
 /// FNV-1a, 64 bits, over the metadata after the checksum and each tensor's name, a zero byte, and its data, in the order
-/// of names. Every step is a bijection of the state, so a single changed byte always changes the sum.
+/// of names.
 fn checksum(metadata: &str, entries: &Entries) -> u64 {
-    let add = |sum: u64, bytes: &[u8]| {
-        bytes.iter().fold(sum, |sum, &b| (sum ^ u64::from(b)).wrapping_mul(0x0000_0100_0000_01b3))
-    };
-    let start = add(0xcbf2_9ce4_8422_2325, metadata.as_bytes());
-    entries.iter().fold(start, |sum, (name, entry)| add(add(add(sum, name.as_bytes()), &[0]), &entry.data))
+    let start = fnv1a(metadata.as_bytes());
+    entries.iter().fold(start, |sum, (name, entry)| more(more(more(sum, name.as_bytes()), &[0]), &entry.data))
 }
 
 /// Text from a file, for an error message: one short line.

@@ -1,18 +1,18 @@
 //! Dense exports: realised weights under fixed names.
 
-use super::{Content, Metadata, from_bytes, in_file, read_file, to_bytes, write_file};
+use super::{Content, Metadata, from_bytes, to_bytes, write_file};
 use crate::error::{Error, Result};
-use crate::network::{DenseModel, DenseTensor, Network};
+use crate::network::{DenseModel, DenseTensor};
 use serde_json::Value;
 use std::path::Path;
 
 impl DenseModel {
-    /// The bytes of the export. Equal models with equal `extra` give equal bytes.
+    /// The bytes of the export. Equal models with equal notes give equal bytes.
     ///
     /// # Errors
     /// If tensors do not fit the config or are not finite, or the file would be too large.
-    pub fn to_bytes(&self, extra: &Value) -> Result<Vec<u8>> {
-        let (metadata, shapes) = Metadata::of(&self.config, Content::Dense, extra)?;
+    pub fn to_bytes(&self, world: &Value, extra: &Value) -> Result<Vec<u8>> {
+        let (metadata, shapes) = Metadata::of(&self.config, Content::Dense, world, extra)?;
         if let Some((name, _)) =
             shapes.iter().find(|(n, shape)| self.tensors.get(*n).map(|t| &t.shape) != Some(shape))
         {
@@ -40,26 +40,7 @@ impl DenseModel {
     ///
     /// # Errors
     /// As [`DenseModel::to_bytes`], or if the file cannot be written.
-    pub fn save(&self, path: impl AsRef<Path>, extra: &Value) -> Result<()> {
-        write_file(path, &self.to_bytes(extra)?)
-    }
-
-    /// Reads an export, checking everything that it says.
-    ///
-    /// # Errors
-    /// As [`DenseModel::from_bytes`], or if the file cannot be read.
-    pub fn load(path: impl AsRef<Path>) -> Result<(DenseModel, Metadata)> {
-        let path = path.as_ref();
-        in_file(path, DenseModel::from_bytes(&read_file(path)?))
-    }
-}
-
-impl Network {
-    /// Writes the realised weights of this network, for other frameworks and small devices.
-    ///
-    /// # Errors
-    /// As [`DenseModel::save`].
-    pub fn save_dense(&self, path: impl AsRef<Path>, extra: &Value) -> Result<()> {
-        self.dense()?.save(path, extra)
+    pub fn save(&self, path: impl AsRef<Path>, world: &Value, extra: &Value) -> Result<()> {
+        write_file(path, &self.to_bytes(world, extra)?)
     }
 }

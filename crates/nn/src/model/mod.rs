@@ -6,27 +6,31 @@
 mod container;
 mod dense;
 mod file;
+mod hash;
 #[cfg(test)]
 mod tests;
 
 pub use container::{Entries, Entry, MAX_FILE, MAX_HEADER, pack, unpack};
 pub use file::{read_file, write_file};
+pub use hash::fnv1a;
 
 use crate::config::NetworkConfig;
 use crate::error::{Error, Result};
 use crate::network::Network;
 use container::{bad, one_line};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::path::Path;
 
 /// The version of the format that this software writes, and the newest that it reads.
-pub const FORMAT: u64 = 1;
+pub const FORMAT: u64 = 2;
+
+/// Version 1 did not know its world.
+const FIRST: u64 = 1;
 
 /// What stands in a model file beside its tensors.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct Metadata {
     /// The version of the format.
     pub format: u64,
@@ -36,13 +40,35 @@ pub struct Metadata {
     pub software: String,
     /// What makes the network.
     pub network: NetworkConfig,
+    /// The world that it was made for, with all its settings; null where nobody said, as in files of format 1.
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    pub world: Value,
     /// What each layer maps to what, in the order of the network.
     pub representations: Vec<LayerRecord>,
     /// The number of free coefficients.
     pub parameters: usize,
     /// Whatever the writer added: commit, seed, steps.
     pub extra: Value,
+    /// Keys that a reader must know to use the file as it is meant. Other keys that it does not know, it may leave alone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub requires: Vec<String>,
+    /// Keys that this version does not know.
+    #[serde(flatten)]
+    pub more: Map<String, Value>,
 }
+
+/// The keys that this version knows.
+const KEYS: [&str; 9] = [
+    "content",
+    "extra",
+    "format",
+    "network",
+    "parameters",
+    "representations",
+    "requires",
+    "software",
+    "world",
+];
 
 /// What the tensors of a file are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -77,7 +103,12 @@ type Shapes = BTreeMap<String, Vec<usize>>;
 
 impl Metadata {
     /// The metadata of a network, and the tensors that its file holds.
-    fn of(network: &NetworkConfig, content: Content, extra: &Value) -> Result<(Metadata, Shapes)> {
+    fn of(
+        network: &NetworkConfig,
+        content: Content,
+        world: &Value,
+        extra: &Value,
+    ) -> Result<(Metadata, Shapes)> {
         let plan = network.plan()?;
         let layers = plan.layers.iter().map(|layer| LayerRecord {
             name: layer.name.clone(),
@@ -92,9 +123,12 @@ impl Metadata {
             content,
             software: concat!("equimarl ", env!("CARGO_PKG_VERSION")).into(),
             network: network.clone(),
+            world: world.clone(),
             representations: layers.collect(),
             parameters: plan.parameters(),
             extra: extra.clone(),
+            requires: vec![],
+            more: Map::new(),
         };
         let shapes = match content {
             Content::Coefficients => plan.coefficients(),
@@ -127,12 +161,24 @@ impl Metadata {
         };
         if format > FORMAT {
             return bad(format!(
-                "it has format version {format}, and this equimarl reads {FORMAT}; use a newer one"
+                "it has format version {format}, and this equimarl reads up to {FORMAT}; use a newer one"
             ));
+        }
+        if format < FIRST {
+            return bad(format!("it claims format {format}, and the first one is {FIRST}"));
         }
         let found: Metadata = serde_json::from_value(value).map_err(|e| {
             Error::BadModel(format!("its metadata does not fit: {}", one_line(&e.to_string())))
         })?;
+        if let Some(key) = found.requires.iter().find(|key| !KEYS.contains(&key.as_str())) {
+            return bad(format!(
+                "it needs `{}`, which this equimarl does not know; use a newer one",
+                one_line(key)
+            ));
+        }
+        if let Some(key) = found.more.keys().next().filter(|_| format == FIRST) {
+            return bad(format!("its metadata does not fit: format 1 has no `{}`", one_line(key)));
+        }
         if content.is_some_and(|wanted| wanted != found.content) {
             return bad(match found.content {
                 Content::Dense => {
@@ -143,17 +189,17 @@ impl Metadata {
                 }
             });
         }
-        let (wanted, shapes) = Metadata::of(&found.network, found.content, &found.extra)
+        let (wanted, shapes) = Metadata::of(&found.network, found.content, &found.world, &found.extra)
             .map_err(|e| Error::BadModel(format!("its network cannot be built: {e}")))?;
         if found.representations != wanted.representations {
             let pairs = found.representations.iter().zip(&wanted.representations);
             let name = pairs.into_iter().find(|(a, b)| a != b).map_or("the last layer", |(_, b)| &b.name);
             return bad(format!("its representations are not those of its network; {name} differs"));
         }
-        if (found.format, found.parameters) != (wanted.format, wanted.parameters) {
+        if found.parameters != wanted.parameters {
             return bad(format!(
-                "it claims format {} and {} parameters, and its network has {} and {}",
-                found.format, found.parameters, wanted.format, wanted.parameters
+                "it claims {} parameters, and its network has {}",
+                found.parameters, wanted.parameters
             ));
         }
         Ok((found, shapes))
@@ -219,25 +265,35 @@ fn in_file<T>(path: &Path, result: Result<T>) -> Result<T> {
 }
 
 impl Network {
-    /// The bytes of this network's model file. Equal networks with equal `extra` give equal bytes.
+    /// The bytes of this network's model file. `world` is what it was made for, with all settings (null if
+    /// nobody knows), and `extra` is free: commit, seed. Equal networks with equal notes give equal bytes.
     ///
     /// ```
     /// use equimarl_nn::{Kind, Network, NetworkConfig, Setting};
     /// use serde_json::json;
     /// let group = "C4".parse()?;
-    /// let config = NetworkConfig::paper(Setting::wildlife(3, 7, &group)?, Kind::Equivariant, &group);
+    /// let setting = Setting {
+    ///     world: "pond".into(),
+    ///     agents: 3,
+    ///     picture: [1, 21, 21],
+    ///     actions: "perm[0 4 1 2 3]".into(), // stay, down, right, up, left
+    ///     ..Setting::default()
+    /// };
+    /// let config = NetworkConfig::usual(setting, Kind::Equivariant, &group);
     /// let network = Network::init(&config, &mut || 0.1)?;
-    /// let bytes = network.to_bytes(&json!({ "seed": 7 }))?;
+    /// let world = json!({ "name": "pond", "ducks": 3 });
+    /// let bytes = network.to_bytes(&world, &json!({ "seed": 7 }))?;
     /// let (same, metadata) = Network::from_bytes(&bytes)?;
     /// assert_eq!(same.parameters(), network.parameters());
+    /// assert_eq!(metadata.world, world);
     /// assert_eq!(metadata.extra["seed"], 7);
     /// # Ok::<(), equimarl_nn::Error>(())
     /// ```
     ///
     /// # Errors
     /// If a coefficient is not finite, or the file would be too large.
-    pub fn to_bytes(&self, extra: &Value) -> Result<Vec<u8>> {
-        let (metadata, shapes) = Metadata::of(self.config(), Content::Coefficients, extra)?;
+    pub fn to_bytes(&self, world: &Value, extra: &Value) -> Result<Vec<u8>> {
+        let (metadata, shapes) = Metadata::of(self.config(), Content::Coefficients, world, extra)?;
         to_bytes(&metadata, &shapes, self.parameters().into_iter().collect())
     }
 
@@ -263,16 +319,16 @@ impl Network {
     ///
     /// # Errors
     /// If its config does not make a network.
-    pub fn metadata(&self, extra: &Value) -> Result<Metadata> {
-        Ok(Metadata::of(self.config(), Content::Coefficients, extra)?.0)
+    pub fn metadata(&self, world: &Value, extra: &Value) -> Result<Metadata> {
+        Ok(Metadata::of(self.config(), Content::Coefficients, world, extra)?.0)
     }
 
-    /// Writes the model file in one step: a crash leaves the old file or the new one. `extra` is free: commit, seed.
+    /// Writes the model file in one step: a crash leaves the old file or the new one.
     ///
     /// # Errors
     /// As [`Network::to_bytes`], or if the file cannot be written.
-    pub fn save(&self, path: impl AsRef<Path>, extra: &Value) -> Result<()> {
-        write_file(path, &self.to_bytes(extra)?)
+    pub fn save(&self, path: impl AsRef<Path>, world: &Value, extra: &Value) -> Result<()> {
+        write_file(path, &self.to_bytes(world, extra)?)
     }
 
     /// Reads a model file, checking everything that it says.

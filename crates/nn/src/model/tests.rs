@@ -1,7 +1,8 @@
 //! What is written is read back, and what was not written is refused with a reason.
 
 use super::*;
-use crate::{BatchBuilder, Cache, DenseModel, Kind, Output, Setting, Sharing, Widths};
+use crate::testing::worlds;
+use crate::{BatchBuilder, Cache, DenseModel, Kind, Output, Sharing, Widths};
 use serde_json::json;
 
 /// Numbers that look random and are always the same.
@@ -18,9 +19,9 @@ fn networks() -> Vec<Network> {
     for kind in Kind::ALL {
         for group in if kind.is_plain() { vec!["C1"] } else { vec!["C2", "C4", "D4", "matrix[0 -1, 1 0]"] } {
             let group = group.parse().unwrap();
-            let worlds = [Setting::wildlife(3, 7, &group).unwrap(), Setting::traffic(2, 2, &group).unwrap()];
+            let worlds = [worlds::wildlife(3, 7, &group), worlds::traffic(2, 2, &group)];
             for setting in worlds {
-                let config = NetworkConfig::paper(setting, kind, &group);
+                let config = NetworkConfig::usual(setting, kind, &group);
                 all.push(Network::init(&config, &mut numbers(1)).unwrap());
             }
         }
@@ -31,7 +32,7 @@ fn networks() -> Vec<Network> {
 fn small() -> Network {
     let group = "C4".parse().unwrap();
     let widths = Widths { convolutions: [4, 4], rounds: vec![4, 4], hidden: vec![] };
-    let setting = Setting::wildlife(3, 5, &group).unwrap();
+    let setting = worlds::wildlife(3, 5, &group);
     let config = NetworkConfig { setting, kind: Kind::Equivariant, group: "C4".into(), widths };
     Network::init(&config, &mut numbers(2)).unwrap()
 }
@@ -82,14 +83,14 @@ fn refused(bytes: &[u8]) -> String {
 
 /// The file of `network` with other metadata, under a checksum that fits.
 fn with_metadata(network: &Network, change: impl Fn(&mut Value)) -> Vec<u8> {
-    let bytes = network.to_bytes(&Value::Null).unwrap();
+    let bytes = network.to_bytes(&Value::Null, &Value::Null).unwrap();
     let (mut metadata, entries) = unpack(&bytes).unwrap();
     change(&mut metadata);
     pack(&metadata, &entries).unwrap()
 }
 
 fn with_entries(network: &Network, change: impl Fn(&mut Entries)) -> Vec<u8> {
-    let bytes = network.to_bytes(&Value::Null).unwrap();
+    let bytes = network.to_bytes(&Value::Null, &Value::Null).unwrap();
     let (metadata, mut entries) = unpack(&bytes).unwrap();
     change(&mut entries);
     pack(&metadata, &entries).unwrap()
@@ -119,7 +120,7 @@ fn plans_are_what_is_built() {
 fn a_loaded_network_is_the_saved_one() {
     for network in networks() {
         let extra = json!({ "seed": 3, "commit": "abc", "note": "näher\n\"heran\"" });
-        let bytes = network.to_bytes(&extra).unwrap();
+        let bytes = network.to_bytes(&Value::Null, &extra).unwrap();
         let (loaded, metadata) = Network::from_bytes(&bytes).unwrap();
         let bits = |n: &Network| -> Vec<(String, Vec<u32>)> {
             let bits = |v: Vec<f32>| v.into_iter().map(f32::to_bits).collect();
@@ -130,15 +131,15 @@ fn a_loaded_network_is_the_saved_one() {
         assert_eq!(metadata.extra, extra);
         assert_eq!(metadata.parameters, network.values().len());
         assert_eq!(outputs(&loaded), outputs(&network));
-        assert_eq!(loaded.to_bytes(&extra).unwrap(), bytes);
+        assert_eq!(loaded.to_bytes(&Value::Null, &extra).unwrap(), bytes);
         assert_eq!(Metadata::from_bytes(&bytes).unwrap(), metadata);
-        assert_eq!(network.metadata(&extra).unwrap(), metadata);
+        assert_eq!(network.metadata(&Value::Null, &extra).unwrap(), metadata);
 
         let dense = network.dense().unwrap();
-        let bytes = dense.to_bytes(&extra).unwrap();
+        let bytes = dense.to_bytes(&Value::Null, &extra).unwrap();
         let (same, metadata) = DenseModel::from_bytes(&bytes).unwrap();
         assert_eq!(same, dense);
-        assert_eq!(same.to_bytes(&extra).unwrap(), bytes);
+        assert_eq!(same.to_bytes(&Value::Null, &extra).unwrap(), bytes);
         assert_eq!(metadata.content, Content::Dense);
     }
 }
@@ -149,9 +150,9 @@ fn equal_models_are_equal_files() {
     let mut other = serde_json::Map::new();
     other.insert("b".into(), json!(3));
     other.insert("a".into(), json!({ "x": 2, "y": 1 }));
-    let bytes = small().to_bytes(&one).unwrap();
-    assert_eq!(bytes, small().to_bytes(&Value::Object(other)).unwrap());
-    assert_ne!(bytes, small().to_bytes(&Value::Null).unwrap());
+    let bytes = small().to_bytes(&Value::Null, &one).unwrap();
+    assert_eq!(bytes, small().to_bytes(&Value::Null, &Value::Object(other)).unwrap());
+    assert_ne!(bytes, small().to_bytes(&Value::Null, &Value::Null).unwrap());
 }
 
 #[test]
@@ -161,14 +162,15 @@ fn files_appear_whole() {
     let path = folder.join("model.safetensors");
     std::fs::write(&path, "something else").unwrap();
     let network = small();
-    network.save(&path, &Value::Null).unwrap();
+    network.save(&path, &Value::Null, &Value::Null).unwrap();
     let (loaded, _) = Network::load(&path).unwrap();
     assert_eq!(loaded.parameters(), network.parameters());
-    network.save_dense(folder.join("dense.safetensors"), &Value::Null).unwrap();
-    assert_eq!(DenseModel::load(folder.join("dense.safetensors")).unwrap().0, network.dense().unwrap());
+    let (dense, other) = (network.dense().unwrap(), folder.join("dense.safetensors"));
+    dense.save(&other, &Value::Null, &Value::Null).unwrap();
+    assert_eq!(DenseModel::from_bytes(&std::fs::read(&other).unwrap()).unwrap().0, dense);
     // No draft is left behind, also not by a save that fails.
-    assert!(network.save(folder.join("missing").join("x"), &Value::Null).is_err());
-    assert!(matches!(network.save(&folder, &Value::Null), Err(Error::File { .. })));
+    assert!(network.save(folder.join("missing").join("x"), &Value::Null, &Value::Null).is_err());
+    assert!(matches!(network.save(&folder, &Value::Null, &Value::Null), Err(Error::File { .. })));
     assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 2);
     // A folder, a file that is not there, one that is too large (sparse: it takes no space).
     assert!(matches!(Network::load(&folder), Err(Error::File { .. })));
@@ -182,7 +184,7 @@ fn files_appear_whole() {
 #[test]
 fn other_files_are_refused_with_their_reason() {
     let network = small();
-    let bytes = network.to_bytes(&Value::Null).unwrap();
+    let bytes = network.to_bytes(&Value::Null, &Value::Null).unwrap();
     for (bytes, part) in [
         (vec![], "not a safetensors file: it has 0 bytes"),
         (b"GIF89a and then some".to_vec(), "it is not a safetensors file"),
@@ -197,7 +199,7 @@ fn other_files_are_refused_with_their_reason() {
     }
     let foreign = safetensors::serialize([("x", &Entry::numbers(&[1], &[1.0]).unwrap())], None).unwrap();
     assert!(refused(&foreign).contains("no `equimarl` metadata"));
-    let error = Network::from_bytes(&network.dense().unwrap().to_bytes(&Value::Null).unwrap());
+    let error = Network::from_bytes(&network.dense().unwrap().to_bytes(&Value::Null, &Value::Null).unwrap());
     assert!(error.unwrap_err().to_string().contains("a dense export"));
     assert!(DenseModel::from_bytes(&bytes).unwrap_err().to_string().contains("export it as dense"));
 }
@@ -237,9 +239,9 @@ fn absurd_metadata_is_refused_before_anything_is_built() {
     };
     let huge = 1u64 << 60;
     for (error, part) in [
-        (set("/format", json!(2)), "format version 2, and this equimarl reads 1"),
+        (set("/format", json!(3)), "format version 3, and this equimarl reads up to 2"),
         (set("/format", json!("1")), "no format version"),
-        (set("/format", json!(0)), "format 0"),
+        (set("/format", json!(0)), "format 0, and the first one is 1"),
         (set("/parameters", json!(1)), "1 parameters"),
         (set("/representations/0/kernel", json!(5)), "conv1 differs"),
         (set("/representations", json!([])), "the last layer differs"),
@@ -252,9 +254,9 @@ fn absurd_metadata_is_refused_before_anything_is_built() {
         (set("/network/setting/agents", json!(huge)), "1 to 1048576 agents"),
         (set("/network/setting/agents", json!(-1)), "does not fit"),
         (set("/network/setting/picture", json!([huge, huge, 15])), "pictures have more"),
-        (set("/network/setting/picture", json!([1, 0, 15])), "picture"),
+        (set("/network/setting/picture", json!([1, 0, 15])), "too small for its filters"),
         (set("/network/setting/picture", json!([0, 15, 15])), "at least one copy"),
-        (set("/network/setting/picture", json!([85000, 7, 7])), "as large as the kernel"),
+        (set("/network/setting/picture", json!([85000, 7, 7])), "too small for its filters"),
         (set("/network/setting/picture", json!([18000, 15, 15])), "weights, and we build at most"),
         (set("/network/setting/world", json!("two\nlines")), "one line"),
         (set("/network/setting/actions", json!("16777216*trivial")), "weights, and we build at most"),
@@ -274,6 +276,13 @@ fn absurd_metadata_is_refused_before_anything_is_built() {
     }
     let added = with_metadata(&network, |m| m["network"]["setting"]["colour"] = json!("red"));
     assert!(refused(&added).contains("unknown field `colour`"));
+    let needed = with_metadata(&network, |m| m["requires"] = json!(["world", "rotor"]));
+    assert!(refused(&needed).contains("needs `rotor`, which this equimarl does not know"));
+    let more = with_metadata(&network, |m| m["rotor"] = json!("red"));
+    let (_, metadata) = Network::from_bytes(&more).unwrap();
+    assert_eq!(metadata.more["rotor"], "red");
+    let first = with_metadata(&network, |m| (m["rotor"], m["format"]) = (json!("red"), json!(1)));
+    assert!(refused(&first).contains("format 1 has no `rotor`"));
     let removed = with_metadata(&network, |m| drop(m.as_object_mut().unwrap().remove("software")));
     assert!(refused(&removed).contains("missing field `software`"));
 }
@@ -312,11 +321,17 @@ fn what_cannot_be_loaded_is_not_saved() {
     let mut values: Vec<Vec<f32>> = network.parameters().into_iter().map(|(_, v)| v).collect();
     values[0][0] = f32::INFINITY;
     network.set_parameters(values).unwrap();
-    assert!(network.to_bytes(&Value::Null).unwrap_err().to_string().contains("conv1.weight"));
-    assert!(network.dense().unwrap().to_bytes(&Value::Null).is_err());
+    assert!(network.to_bytes(&Value::Null, &Value::Null).unwrap_err().to_string().contains("conv1.weight"));
+    assert!(network.dense().unwrap().to_bytes(&Value::Null, &Value::Null).is_err());
     let large = json!({ "notes": "x".repeat(MAX_HEADER) });
-    assert!(small().to_bytes(&large).unwrap_err().to_string().contains("takes more than 1048576 bytes"));
+    assert!(
+        small()
+            .to_bytes(&Value::Null, &large)
+            .unwrap_err()
+            .to_string()
+            .contains("takes more than 1048576 bytes")
+    );
     let mut dense = small().dense().unwrap();
     dense.tensors.remove("conv1.bias");
-    assert!(dense.to_bytes(&Value::Null).is_err());
+    assert!(dense.to_bytes(&Value::Null, &Value::Null).is_err());
 }

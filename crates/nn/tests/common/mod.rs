@@ -1,7 +1,9 @@
 //! What the tests share: random numbers, pictures that turn, states and batches, and two ways to compare.
 #![allow(dead_code)] // each test file uses its own part
 
+pub mod features;
 pub mod reference;
+pub mod worlds;
 
 use equimarl_group::{Element, Group, Plane};
 use equimarl_nn::{Batch, BatchBuilder, Cache, Network, NetworkConfig, Output, Setting, Sharing};
@@ -239,8 +241,8 @@ pub fn network(config: &NetworkConfig, seed: u64) -> Network {
 /// Wildlife with three drones on 7 x 7 cells, or a city of 2 x 2 junctions, and the pixels per cell of their pictures.
 pub fn world(name: &str, group: &Group) -> (Setting, usize) {
     match name {
-        "wildlife" => (Setting::wildlife(3, 7, group).unwrap(), 3),
-        "traffic" => (Setting::traffic(2, 2, group).unwrap(), 5),
+        "wildlife" => (worlds::wildlife(3, 7, group), 3),
+        "traffic" => (worlds::traffic(2, 2, group), 5),
         other => panic!("no world is called {other}"),
     }
 }

@@ -34,7 +34,7 @@ impl Reference {
         moved
     }
 
-    fn affine(&self, layer: &str, x: &[f64]) -> Vec<f64> {
+    pub fn affine(&self, layer: &str, x: &[f64]) -> Vec<f64> {
         let (weight, bias) =
             (&self.tensors[&format!("{layer}.weight")], &self.tensors[&format!("{layer}.bias")]);
         assert_eq!(weight.0, [bias.1.len(), x.len()]);

@@ -1,8 +1,9 @@
 //! A server, and a client that says exactly what it is told to.
 #![allow(dead_code)]
 
-use equimarl_learn::{Method, TrainConfig, WorldConfig, run};
+use equimarl_learn::{Method, TrainConfig, run};
 use equimarl_view::{Options, Server};
+use equimarl_worlds::{Registry, builtin};
 use serde_json::{Value, json};
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -30,7 +31,12 @@ impl Reply {
 
 /// Serves `what` on a free port for as long as the test runs.
 pub fn serve(what: Option<&Path>) -> Page {
-    let options = Options { what: what.map(Into::into), port: Some(0), ..Options::default() };
+    serve_with(builtin(), what)
+}
+
+/// The same for a program with other worlds.
+pub fn serve_with(registry: Registry, what: Option<&Path>) -> Page {
+    let options = Options { registry, what: what.map(Into::into), port: Some(0), ..Options::default() };
     let server = Server::bind(&options).unwrap();
     let host = server.url().trim_start_matches("http://").trim_end_matches('/').to_string();
     std::thread::spawn(move || server.run().unwrap());
@@ -117,7 +123,8 @@ pub fn folder(name: &str) -> PathBuf {
 }
 
 pub fn config(method: Method) -> TrainConfig {
-    let preset = TrainConfig::preset("paper", WorldConfig::wildlife(), method).unwrap();
+    let (registry, world) = (builtin(), builtin().usual("wildlife").unwrap());
+    let preset = TrainConfig::preset(&registry, "paper", world, method).unwrap();
     TrainConfig { steps: 1600, evaluate_episodes: 2, evaluate_every: 0, log_every: 80, seed: 5, ..preset }
 }
 
@@ -128,8 +135,8 @@ pub fn runs() -> &'static Path {
         let folder = folder(&format!("view-runs-{}", std::process::id()));
         for method in [Method::Equivariant, Method::Plain] {
             let run = folder.join("sweep").join(method.name());
-            run::create(&run, &config(method)).unwrap();
-            run::train(&run, &json!({}), &|| false, &mut |_| {}).unwrap();
+            run::create(&builtin(), &run, &config(method)).unwrap();
+            run::train(&builtin(), &run, &json!({}), &|| false, &mut |_| {}).unwrap();
         }
         folder
     })

@@ -1,14 +1,20 @@
 //! The audit passes what is symmetric and catches what is not: one broken world per equation.
 
+mod vectors;
+
 use super::*;
 use crate::error::{Error, Result};
+use crate::scene::Scene;
+use crate::spec::Actions;
 use crate::wildlife::Wildlife;
-use crate::world::{PictureShape, Symmetry};
+use crate::world::World;
+use std::sync::Arc;
 
 /// The wildlife world with one thing wrong.
 #[derive(Clone)]
 struct Broken {
     world: Wildlife,
+    spec: Arc<Spec>,
     flaw: Flaw,
 }
 
@@ -21,44 +27,129 @@ enum Flaw {
     Reward,
     /// Episodes end early when the poacher is in the top row.
     End,
-    /// The poacher's move is not turned along with the rest.
+    /// The poacher's move is not transformed along with the rest.
     Chance,
-    /// One pixel too many in every picture.
-    Picture,
-    /// One key, two pictures: a drone's own mark vanishes on every other step.
-    TwoPictures,
-    /// Keys do not turn.
-    Key,
+    /// One pixel too many in every image.
+    Image,
+    /// One pixel of every image is left as it was in the buffer.
+    Unpainted,
+    /// One id, two images: a drone's own mark vanishes on every other step.
+    TwoImages,
+    /// What learners paint has a pixel more than what agents see.
+    Painted,
+    /// Ids do not transform.
+    Id,
+    /// Every other state has no ids.
+    LostId,
     /// The lower index is not heard.
     Neighbours,
     /// Edge vectors point one way.
     Edge,
-    /// Two actions turn into one.
+    /// Edge vectors are wrong by less than anybody would see.
+    NearlyEdge,
+    /// Somebody is heard who is not there.
+    Ghost,
+    /// Neighbours are not in the order of their index.
+    Unsorted,
+    /// Declares that actions stay what they are.
     Action,
-    /// The world cannot be turned.
-    Turn,
+    /// Declares that actions turn the other way round.
+    BackwardAction,
+    /// Declares a map that sends two actions to one.
+    NoAction,
+    /// Declares that a quarter turn exchanges the first two drones.
+    Agents,
+    /// Declares agent moves that are no action of the group.
+    NoAgents,
+    /// Declares nothing about where agents go.
+    Local,
+    /// The world cannot be transformed.
+    Transform,
+}
+
+impl Broken {
+    fn new(flaw: Flaw) -> Broken {
+        let world = Wildlife::new(3, 5).unwrap();
+        let mut spec = world.spec().as_ref().clone();
+        let Actions::Choice { rep, .. } = &mut spec.actions;
+        match flaw {
+            Flaw::Action => *rep = "5*trivial".into(),
+            // The quarter turn sends 1 -> 2 -> 3 -> 4 -> 1; as a gather that is [0, 4, 1, 2, 3], and here is its inverse.
+            Flaw::BackwardAction => *rep = "perm[0 2 3 4 1; 0 1 4 3 2]".into(),
+            Flaw::NoAction => *rep = "perm[0 0 0 0 0; 0 1 4 3 2]".into(),
+            Flaw::Agents => spec.agent_moves = Some(vec![vec![1, 0, 2], vec![0, 1, 2]]),
+            Flaw::NoAgents => spec.agent_moves = Some(vec![vec![1, 2, 0], vec![0, 1, 2]]),
+            Flaw::Local => spec.agent_moves = None,
+            _ => {}
+        }
+        Broken { world, spec: Arc::new(spec), flaw }
+    }
+
+    fn flawed(&self, out: &mut [f32]) {
+        if self.flaw == Flaw::Image {
+            out[1] = 1.0;
+        }
+        if self.flaw == Flaw::TwoImages && self.world.steps() % 2 == 1 {
+            out.fill(0.0);
+        }
+    }
 }
 
 impl World for Broken {
-    type Chance = usize;
-    type Key = u32;
+    fn spec(&self) -> &Arc<Spec> {
+        &self.spec
+    }
+    fn reset(&mut self, stream: &mut Stream) -> Result<()> {
+        self.world.reset(stream)
+    }
+    fn step(&mut self, actions: &[usize], stream: &mut Stream) -> Result<Outcome> {
+        Ok(self.drawn_step(actions, stream))
+    }
+    fn observe(&self, who: usize, out: &mut [f32]) {
+        let kept = out[1];
+        self.world.observe(who, out);
+        self.flawed(out);
+        if self.flaw == Flaw::Unpainted {
+            out[1] = kept;
+        }
+    }
+    fn id(&self, agent: usize) -> Option<u64> {
+        match self.flaw {
+            // The row of the poacher changes under a quarter turn.
+            Flaw::LostId if self.world.poacher()[0] == 0 => None,
+            _ => self.world.id(agent),
+        }
+    }
+    fn neighbours(&self, agent: usize, edges: &mut Edges) {
+        self.world.neighbours(agent, edges);
+        let all: Vec<(usize, Vec<f32>)> = edges.iter().map(|(from, v)| (from, v.to_vec())).collect();
+        match self.flaw {
+            Flaw::Neighbours => {
+                edges.clear();
+                all.iter().filter(|(_, v)| v[0] >= 0.0).for_each(|(from, v)| edges.hear(*from, v));
+            }
+            Flaw::Edge => edges.vectors.iter_mut().step_by(2).for_each(|x| *x = x.abs()),
+            Flaw::NearlyEdge => edges.vectors.iter_mut().step_by(2).for_each(|x| *x += 1e-6),
+            Flaw::Ghost => edges.hear(3, &[0.0, 0.0]),
+            Flaw::Unsorted => {
+                edges.clear();
+                all.iter().rev().for_each(|(from, v)| edges.hear(*from, v));
+            }
+            _ => {}
+        }
+    }
+    fn scene(&self) -> Result<Scene> {
+        World::scene(&self.world)
+    }
+}
 
-    fn agents(&self) -> usize {
-        self.world.agents()
-    }
-    fn actions(&self) -> usize {
-        self.world.actions()
-    }
-    fn picture_shape(&self) -> PictureShape {
-        self.world.picture_shape()
-    }
-    fn reset(&mut self, stream: &mut Stream) {
-        self.world.reset(stream);
-    }
+impl Exact for Broken {
+    type Chance = usize;
+
     fn draw(&self, stream: &mut Stream) -> usize {
         self.world.draw(stream)
     }
-    fn step(&mut self, actions: &[usize], chance: &usize) -> Outcome {
+    fn apply(&mut self, actions: &[usize], chance: &usize) -> Outcome {
         if self.flaw == Flaw::ListOrder {
             let (poacher, steps, grid) = (self.world.poacher(), self.world.steps(), self.world.grid());
             let mut drones: Vec<[usize; 2]> = self.world.drones().collect();
@@ -73,9 +164,9 @@ impl World for Broken {
             // Sorting hides who is who, as a list of vehicles would be kept: the order is now by row and column.
             drones.sort();
             self.world.place(&drones, poacher, steps).unwrap();
-            return self.world.step(&vec![0; actions.len()], chance);
+            return self.world.apply(&vec![0; actions.len()], chance);
         }
-        let mut outcome = self.world.step(actions, chance);
+        let mut outcome = self.world.apply(actions, chance);
         if self.flaw == Flaw::Reward && actions[0] == 1 {
             outcome.reward -= 1e-9;
         }
@@ -84,27 +175,29 @@ impl World for Broken {
         }
         outcome
     }
-    fn observation_key(&self, agent: usize) -> u32 {
-        self.world.observation_key(agent)
-    }
-    fn render(&self, key: &u32, picture: &mut [f32]) {
-        self.world.render(key, picture);
-        if self.flaw == Flaw::Picture {
-            picture[1] = 1.0;
-        }
-        if self.flaw == Flaw::TwoPictures && self.world.steps() % 2 == 1 {
-            picture.fill(0.0);
+    fn paint(&self, id: u64, out: &mut [f32]) {
+        self.world.paint(id, out);
+        self.flawed(out);
+        if self.flaw == Flaw::Painted {
+            out[1] = 1.0;
         }
     }
-    fn neighbours(&self, agent: usize, edges: &mut Vec<Edge>) {
-        self.world.neighbours(agent, edges);
-        if self.flaw == Flaw::Neighbours {
-            edges.retain(|e| e.vector[0] >= 0.0);
+    fn transform_id(&self, g: Element, id: u64) -> u64 {
+        match self.flaw {
+            Flaw::Id => id,
+            _ => self.world.transform_id(g, id),
         }
-        if self.flaw == Flaw::Edge {
-            for edge in edges {
-                edge.vector[0] = edge.vector[0].abs();
-            }
+    }
+    fn transformed(&self, g: Element) -> Result<Broken> {
+        if self.flaw == Flaw::Transform && g != 0 {
+            return Err(Error::BadWorld("the lane of row 2 has no image".into()));
+        }
+        Ok(Broken { world: self.world.transformed(g)?, ..self.clone() })
+    }
+    fn transform_chance(&self, g: Element, chance: &usize) -> usize {
+        match self.flaw {
+            Flaw::Chance => *chance,
+            _ => self.world.transform_chance(g, chance),
         }
     }
     fn save(&self) -> Value {
@@ -115,43 +208,16 @@ impl World for Broken {
     }
 }
 
-impl Symmetric for Broken {
-    fn symmetry(&self) -> &Symmetry {
-        self.world.symmetry()
-    }
-    fn turned(&self, g: Element) -> Result<Broken> {
-        if self.flaw == Flaw::Turn && g != 0 {
-            return Err(Error::BadWorld("the lane of row 2 has no image".into()));
-        }
-        let world = self.world.turned(g)?;
-        Ok(Broken { world, ..*self })
-    }
-    fn turn_chance(&self, g: Element, chance: &usize) -> usize {
-        match self.flaw {
-            Flaw::Chance => *chance,
-            _ => self.world.turn_chance(g, chance),
-        }
-    }
-    fn turn_action(&self, g: Element, action: usize) -> usize {
-        match self.flaw {
-            Flaw::Action => 0,
-            _ => self.world.turn_action(g, action),
-        }
-    }
-    fn turn_agent(&self, _g: Element, agent: usize) -> usize {
-        agent
-    }
-    fn turn_key(&self, g: Element, key: &u32) -> u32 {
-        match self.flaw {
-            Flaw::Key => *key,
-            _ => self.world.turn_key(g, key),
-        }
-    }
+fn examine(flaw: Flaw) -> AuditReport {
+    audit(&Broken::new(flaw), 2000, 1)
 }
 
-fn examine(flaw: Flaw) -> AuditReport {
-    let world = Wildlife::new(3, 5).unwrap();
-    audit(&Broken { world, flaw }, 2000, 1)
+fn text(report: &AuditReport, element: usize) -> &str {
+    &report.elements[element].counterexample.as_ref().unwrap().text
+}
+
+fn failed(report: &AuditReport) -> Vec<&str> {
+    report.elements.iter().filter(|e| !e.holds).map(|e| e.element.as_str()).collect()
 }
 
 #[test]
@@ -168,50 +234,93 @@ fn every_flaw_is_caught() {
         (Flaw::Reward, "the reward or the end"),
         (Flaw::End, "the reward or the end"),
         (Flaw::Chance, "the step leads elsewhere"),
-        (Flaw::Picture, "does not turn exactly: channel 0, row"),
-        (Flaw::Key, "in the turned world agent 0 sees"),
+        (Flaw::Image, "does not turn exactly: channel 0, row"),
+        (Flaw::Id, "in the transformed world agent 0 sees"),
+        (Flaw::LostId, "nothing with an id"),
         (Flaw::Neighbours, "the neighbours of agent"),
         (Flaw::Edge, "the neighbours of agent"),
-        (Flaw::Action, "the actions 0 to 4 are sent to [0, 0, 0, 0, 0]"),
-        (Flaw::Turn, "the lane of row 2 has no image"),
+        (Flaw::NearlyEdge, "the neighbours of agent"),
+        (Flaw::Action, "the step leads elsewhere"),
+        (Flaw::BackwardAction, "the step leads elsewhere"),
+        (Flaw::Agents, "in the transformed world agent 1 sees"),
+        (Flaw::Local, "does not say how the group moves agents"),
+        (Flaw::Transform, "the lane of row 2 has no image"),
     ] {
         let report = examine(flaw);
         assert!(!report.holds);
-        let identity = &report.elements[0];
         // The identity shows only flaws of the bookkeeping, never of the rules.
-        assert_eq!(identity.holds, flaw != Flaw::Action, "{words}");
+        assert!(report.elements[0].holds, "{words}");
         let quarter = &report.elements[1];
         assert_eq!((quarter.element.as_str(), quarter.holds), ("r", false), "{words}");
-        let text = &quarter.counterexample.as_ref().unwrap().text;
-        assert!(text.contains(words), "{text}");
+        assert!(text(&report, 1).contains(words), "{}", text(&report, 1));
     }
 }
 
 #[test]
-fn a_key_with_two_pictures_is_caught() {
-    let report = examine(Flaw::TwoPictures);
-    assert!(!report.holds);
-    let text = &report.elements[0].counterexample.as_ref().unwrap().text;
-    assert!(text.contains("two pictures have one observation key"), "{text}");
+fn flaws_of_the_bookkeeping_show_without_any_turn() {
+    for (flaw, words) in [
+        (Flaw::TwoImages, "two observations have one id"),
+        (Flaw::Painted, "what agent 0 sees is not what its id"),
+        (Flaw::Unpainted, "what agent 0 sees is not what its id"),
+        (Flaw::Ghost, "the neighbours of agent 0 include number 3, and agents and senders are 0 to 2"),
+        (Flaw::Unsorted, "must be in the order of their index"),
+    ] {
+        let report = examine(flaw);
+        assert!(!report.holds);
+        assert!(text(&report, 0).contains(words), "{}", text(&report, 0));
+    }
+}
+
+#[test]
+fn a_wrong_permutation_of_actions_fails_where_it_is_wrong() {
+    // The transformed actions are part of the story.
+    let report = examine(Flaw::Action);
+    assert_eq!(failed(&report).len(), 7);
+    let found = report.elements[1].counterexample.as_ref().unwrap();
+    let same = format!("the actions {:?} were transformed into {:?}", found.actions, found.actions);
+    assert!(found.text.contains(&same), "{}", found.text);
+    // Turning the other way round is wrong for quarter turns, and right for half turns and two of the mirrors.
+    assert_eq!(failed(&examine(Flaw::BackwardAction)), ["r", "r3", "rm", "r3m"]);
+}
+
+#[test]
+fn agents_that_move_otherwise_than_declared_are_caught() {
+    // The declared exchange is of order two, so half turns and the mirror itself are right.
+    assert_eq!(failed(&examine(Flaw::Agents)), ["r", "r3", "rm", "r3m"]);
+    // Without a declaration only the identity can be checked.
+    assert_eq!(failed(&examine(Flaw::Local)).len(), 7);
+}
+
+#[test]
+fn declarations_that_contradict_themselves_are_not_audited() {
+    for (flaw, words) in [
+        (Flaw::NoAction, "the declaration of `wildlife`: `actions` is `perm[0 0 0 0 0"),
+        (Flaw::NoAgents, "the declaration of `wildlife`: `agent_moves` is no action of D4"),
+    ] {
+        let report = examine(flaw);
+        assert!(!report.holds);
+        assert_eq!(report.elements.len(), 1);
+        assert!(text(&report, 0).contains(words), "{}", text(&report, 0));
+    }
 }
 
 #[test]
 fn a_counterexample_can_be_replayed() {
     let report = examine(Flaw::Reward);
     let found = report.elements[1].counterexample.as_ref().unwrap();
-    let world = Wildlife::new(3, 5).unwrap();
-    let mut world = Broken { world, flaw: Flaw::Reward };
+    let mut world = Broken::new(Flaw::Reward);
     world.load(&found.state).unwrap();
+    let acts = GroupAction::new(world.spec()).unwrap();
     let chance: usize = found.chance.parse().unwrap();
-    let here = world.clone().step(&found.actions, &chance);
-    let turned: Vec<usize> = found.actions.iter().map(|&a| world.turn_action(1, a)).collect();
-    let there = world.turned(1).unwrap().step(&turned, &world.turn_chance(1, &chance));
+    let here = world.clone().apply(&found.actions, &chance);
+    let turned: Vec<usize> = found.actions.iter().map(|&a| acts.action(1, a)).collect();
+    let there = world.transformed(1).unwrap().apply(&turned, &world.transform_chance(1, &chance));
     assert_ne!(here.reward, there.reward);
 }
 
 #[test]
 fn the_report_has_the_promised_keys() {
-    let json = serde_json::to_value(examine(Flaw::Turn)).unwrap();
+    let json = serde_json::to_value(examine(Flaw::Transform)).unwrap();
     let keys = |v: &Value| v.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
     assert_eq!(keys(&json), ["elements", "holds", "steps"]);
     assert_eq!(keys(&json["elements"][0]), ["counterexample", "element", "holds"]);

@@ -2,9 +2,7 @@
 
 use super::Traffic;
 use super::lanes::in_all_lanes;
-use crate::controller::{Controller, Uniform};
 use crate::error::{Error, Result};
-use crate::stream::Stream;
 
 /// Cells before the stop line, in the lane's own block.
 const APPROACH: u32 = in_all_lanes(0b0000_0011);
@@ -13,61 +11,44 @@ const EXIT: u32 = in_all_lanes(0b1110_0000);
 /// The two row lanes.
 const ROWS: u32 = 0x00ff_00ff;
 
+/// The period under which vehicles wait least in the paper's world; 5 and 6 are close.
+pub(super) const USUAL_PERIOD: usize = 4;
+
+/// Lets the controller with this name act: `fixed-cycle` (its period may follow, as in `fixed-cycle:6`), `longest-queue` or
+/// `max-pressure`.
+///
+/// # Errors
+/// If there is none, or the period is not one.
+pub(super) fn act(world: &Traffic, name: &str, actions: &mut [usize]) -> Result<()> {
+    match name.split_once(':') {
+        None if name == "fixed-cycle" => fixed_cycle(world, USUAL_PERIOD, actions),
+        Some(("fixed-cycle", text)) => match text.parse() {
+            Ok(period) if period > 0 => fixed_cycle(world, period, actions),
+            _ => {
+                return Err(Error::BadWorld(format!(
+                    "the period of a fixed cycle must be at least 1 step, and `{text}` is not; write fixed-cycle:6"
+                )));
+            }
+        },
+        None if name == "longest-queue" => longest_queue(world, actions),
+        None if name == "max-pressure" => max_pressure(world, actions),
+        _ => return Err(Error::BadWorld(format!("traffic has no controller `{name}`"))),
+    }
+    Ok(())
+}
+
 /// All junctions alike: phase (t div period) mod 2.
 ///
 /// A period of 1 serves nobody who has stopped: restarting takes two green steps in a row.
-#[derive(Clone, Copy, Debug)]
-pub struct FixedCycle {
-    period: usize,
-}
-
-impl FixedCycle {
-    /// The usual period, in steps.
-    pub const USUAL: usize = 4;
-
-    /// A light that changes every `period` steps.
-    ///
-    /// # Errors
-    /// If the period is 0.
-    pub fn new(period: usize) -> Result<FixedCycle> {
-        if period == 0 {
-            return Err(Error::BadWorld("the period of a fixed cycle must be at least 1 step".into()));
-        }
-        Ok(FixedCycle { period })
-    }
-}
-
-impl Default for FixedCycle {
-    /// The period under which vehicles wait least in the paper's world; 5 and 6 are close.
-    fn default() -> Self {
-        FixedCycle { period: FixedCycle::USUAL }
-    }
-}
-
-impl Controller<Traffic> for FixedCycle {
-    fn name(&self) -> &str {
-        "fixed-cycle"
-    }
-
-    fn act(&mut self, world: &Traffic, _stream: &mut Stream, actions: &mut [usize]) {
-        actions.fill(world.steps() / self.period % 2);
-    }
+fn fixed_cycle(world: &Traffic, period: usize, actions: &mut [usize]) {
+    actions.fill(world.steps() / period % 2);
 }
 
 /// Green to the lane pair with more vehicles on its approach cells; ties keep the current phase.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct LongestQueue;
-
-impl Controller<Traffic> for LongestQueue {
-    fn name(&self) -> &str {
-        "longest-queue"
-    }
-
-    fn act(&mut self, world: &Traffic, _stream: &mut Stream, actions: &mut [usize]) {
-        for (junction, action) in actions.iter_mut().enumerate() {
-            let (columns, rows) = pairs(world.approaching(junction));
-            *action = choose(columns, rows, world.phase(junction));
-        }
+fn longest_queue(world: &Traffic, actions: &mut [usize]) {
+    for (junction, action) in actions.iter_mut().enumerate() {
+        let (columns, rows) = pairs(world.approaching(junction));
+        *action = choose(columns, rows, world.phase(junction));
     }
 }
 
@@ -76,40 +57,13 @@ impl Controller<Traffic> for LongestQueue {
 /// Two vehicles that face each other between two junctions are approach to one and exit to the other: the pair has
 /// pressure 0 at both, and if nothing else comes along the tie keeps both lights red for good. About 1 episode in 40
 /// of the paper's world ends like this, at the step limit.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct MaxPressure;
-
-impl Controller<Traffic> for MaxPressure {
-    fn name(&self) -> &str {
-        "max-pressure"
+fn max_pressure(world: &Traffic, actions: &mut [usize]) {
+    for (junction, action) in actions.iter_mut().enumerate() {
+        let (columns, rows) = pairs(world.approaching(junction));
+        let (columns_out, rows_out) = pairs(world.departing(junction));
+        // a - b > c - d without negative numbers.
+        *action = choose(columns + rows_out, rows + columns_out, world.phase(junction));
     }
-
-    fn act(&mut self, world: &Traffic, _stream: &mut Stream, actions: &mut [usize]) {
-        for (junction, action) in actions.iter_mut().enumerate() {
-            let (columns, rows) = pairs(world.approaching(junction));
-            let (columns_out, rows_out) = pairs(world.departing(junction));
-            // a - b > c - d without negative numbers.
-            *action = choose(columns + rows_out, rows + columns_out, world.phase(junction));
-        }
-    }
-}
-
-/// The controller with this name: `random`, `fixed-cycle` (with this period), `longest-queue` or `max-pressure`.
-///
-/// # Errors
-/// If there is none, or the period is 0.
-pub fn traffic_controller(name: &str, period: usize) -> Result<Box<dyn Controller<Traffic>>> {
-    Ok(match name {
-        "random" => Box::new(Uniform),
-        "fixed-cycle" => Box::new(FixedCycle::new(period)?),
-        "longest-queue" => Box::new(LongestQueue),
-        "max-pressure" => Box::new(MaxPressure),
-        _ => {
-            return Err(Error::BadWorld(format!(
-                "traffic has no controller `{name}`; use random, fixed-cycle, longest-queue or max-pressure"
-            )));
-        }
-    })
 }
 
 /// The numbers of vehicles on column lanes and on row lanes.

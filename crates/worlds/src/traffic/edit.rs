@@ -1,9 +1,48 @@
-//! Reading and setting vehicles and lights by hand, for replays, tests and saved states.
+//! Reading and setting vehicles and lights by hand, for replays, tests, saved states and people who edit a scene.
 
 use super::lanes::DIRECTIONS;
+use super::scene::MARGIN;
 use super::vehicle::Vehicle;
 use super::{Traffic, picture};
 use crate::error::{Error, Result};
+use crate::scene::{Edit, cell_at};
+
+/// Makes a change by hand: a vehicle, numbered as in [`Traffic::vehicles`], is moved to the nearest cell, or a light is
+/// switched.
+///
+/// A vehicle keeps its direction where a lane of that direction runs, and takes that of the lane elsewhere.
+///
+/// # Errors
+/// If there is no such thing, or it cannot be there; then nothing changes.
+pub(super) fn edit(world: &mut Traffic, edit: &Edit) -> Result<()> {
+    if let Some(junction) = edit.number("light").filter(|&j| j < world.red.len()) {
+        edit.must_press()?;
+        world.red[junction] = picture::red(1 - world.phase(junction));
+        return Ok(());
+    }
+    let mut vehicles = world.vehicles();
+    let Some(index) = edit.number("vehicle").filter(|&k| k < vehicles.len()) else {
+        let (lights, vehicles) = (world.red.len(), vehicles.len());
+        return Err(edit.unknown(&match vehicles {
+            0 => format!("light 0 to {}, and no vehicle", lights - 1),
+            _ => format!("light 0 to {}, and vehicle 0 to {}", lights - 1, vehicles - 1),
+        }));
+    };
+    let (rows, cols) = world.cells();
+    let Some([row, col]) = cell_at(edit.target()?, [rows, cols], MARGIN) else {
+        return Err(edit.outside("the city"));
+    };
+    let own = [vehicles[index].dr, vehicles[index].dc];
+    let lanes = [own].into_iter().chain([0, 2, 1, 3].map(|k| DIRECTIONS[k]));
+    let Some([dr, dc]) = lanes.into_iter().find(|&step| world.map.find((row, col), step).is_some()) else {
+        return Err(edit.refused([row, col], "no lane runs there"));
+    };
+    if (0..vehicles.len()).any(|k| k != index && (vehicles[k].row, vehicles[k].col) == (row, col)) {
+        return Err(edit.refused([row, col], "another vehicle is there"));
+    }
+    vehicles[index] = Vehicle { row, col, dr, dc, ..vehicles[index] };
+    world.set_vehicles(&vehicles)
+}
 
 impl Traffic {
     /// All vehicles in the system, sorted.

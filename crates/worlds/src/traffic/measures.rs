@@ -10,47 +10,46 @@
 //! ```
 
 use super::Traffic;
-use crate::episode::Measures;
-use crate::world::{Outcome, World};
+use crate::spec::{Better, Measure, Over};
+use crate::world::World;
 
-/// The measures of an episode; see the list of names.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct TrafficMeasures {
-    steps: usize,
-    waiting: f64,
-    queues: u64,
-    outside: u64,
+/// What is measured, in the order of [`value`].
+pub(super) fn measures() -> Vec<Measure> {
+    use Better::{Higher, Lower};
+    use Over::{Episode, Steps};
+    let all = [
+        ("waiting", "mean waiting time", "steps", Lower, Steps),
+        ("vehicle_waiting", "waiting time of a vehicle", "steps", Lower, Episode),
+        ("travel_time", "travel time of a vehicle", "steps", Lower, Episode),
+        ("throughput", "vehicles that leave per step", "vehicles", Higher, Episode),
+        ("queue", "vehicles before a light", "vehicles", Lower, Steps),
+        ("outside", "vehicles that wait outside", "vehicles", Lower, Steps),
+    ];
+    all.map(|(name, title, unit, better, over)| Measure {
+        name: name.into(),
+        title: title.into(),
+        unit: unit.into(),
+        better,
+        over,
+        first: name == "waiting",
+    })
+    .into()
 }
 
-impl Measures<Traffic> for TrafficMeasures {
-    fn names(&self) -> &'static [&'static str] {
-        &["waiting", "vehicle_waiting", "travel_time", "throughput", "queue", "outside"]
-    }
-
-    fn start(&mut self, _world: &Traffic) {
-        *self = TrafficMeasures::default();
-    }
-
-    fn step(&mut self, world: &Traffic, _outcome: &Outcome) {
-        self.steps += 1;
-        self.waiting += world.mean_waiting();
-        let queue = |junction| world.queues(junction).iter().sum::<u32>();
-        self.queues += (0..world.agents()).map(queue).map(u64::from).sum::<u64>();
-        self.outside += world.outside() as u64;
-    }
-
-    fn finish(&mut self, world: &Traffic, values: &mut Vec<Option<f64>>) {
-        let steps = self.steps.max(1) as f64;
-        let finished = world.finished();
-        let per_vehicle = |sum: u64| (finished.vehicles > 0).then(|| sum as f64 / finished.vehicles as f64);
-        let approaches = (4 * world.agents()) as f64;
-        values.extend([
-            Some(self.waiting / steps),
-            per_vehicle(finished.waiting),
-            per_vehicle(finished.travel),
-            Some(finished.vehicles as f64 / steps),
-            Some(self.queues as f64 / steps / approaches),
-            Some(self.outside as f64 / steps),
-        ]);
+pub(super) fn value(world: &Traffic, which: usize) -> Option<f64> {
+    let finished = world.finished();
+    let per_vehicle = |sum: u64| (finished.vehicles > 0).then(|| sum as f64 / finished.vehicles as f64);
+    let junctions = world.spec().agents;
+    match which {
+        0 => Some(world.mean_waiting()),
+        1 => per_vehicle(finished.waiting),
+        2 => per_vehicle(finished.travel),
+        3 => Some(finished.vehicles as f64 / world.steps().max(1) as f64),
+        4 => {
+            let queue = |junction| world.queues(junction).iter().sum::<u32>();
+            Some((0..junctions).map(queue).sum::<u32>() as f64 / (4 * junctions) as f64)
+        }
+        5 => Some(world.outside() as f64),
+        _ => None,
     }
 }

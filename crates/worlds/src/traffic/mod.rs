@@ -10,16 +10,17 @@
 //! quarter turns (R = C) or the half turn (any R, C).
 //!
 //! ```
-//! use equimarl_worlds::{Purpose, Stream, World, traffic::{Traffic, TrafficOptions}};
+//! use equimarl_worlds::{Exact, Purpose, Stream, World, traffic::{Traffic, TrafficOptions}};
 //! let mut world = Traffic::new(TrafficOptions::default())?;
-//! world.reset(&mut Stream::new(0, Purpose::World, 0));
-//! let outcome = world.step(&[0, 1, 1, 0], &());
+//! world.reset(&mut Stream::new(0, Purpose::World, 0))?;
+//! let outcome = world.apply(&[0, 1, 1, 0], &());
 //! assert!(outcome.reward <= 0.0);
 //! # Ok::<(), equimarl_worlds::Error>(())
 //! ```
 
 mod arrivals;
 mod controllers;
+mod definition;
 mod edit;
 mod lanes;
 mod measures;
@@ -28,25 +29,31 @@ mod oracle;
 mod picture;
 mod rules;
 mod save;
+mod scene;
+mod script;
 mod symmetry;
+mod terminal;
 #[cfg(test)]
 mod tests;
 mod vehicle;
 
 pub use arrivals::Arrival;
-pub use controllers::{FixedCycle, LongestQueue, MaxPressure, traffic_controller};
-pub use measures::TrafficMeasures;
+pub use definition::Definition;
 pub use picture::JunctionKey;
 pub use vehicle::{Finished, Left, Vehicle};
 
 use crate::error::{Error, Result};
+use crate::scene::{Edit, Scene};
+use crate::spec::Spec;
 use crate::stream::Stream;
-use crate::world::{Edge, Outcome, PictureShape, Symmetry, World};
+use crate::world::{Edges, End, Exact, Outcome, World};
 use arrivals::Road;
-use equimarl_group::Group;
+use equimarl_group::{Element, Group};
 use lanes::Map;
 use rules::Scratch;
 use serde_json::Value;
+use std::sync::Arc;
+use symmetry::Acts;
 
 /// More junctions than this do not fit the memory of ordinary machines.
 const MAX_JUNCTIONS: usize = 1_000_000;
@@ -80,7 +87,8 @@ impl Default for TrafficOptions {
 pub struct Traffic {
     options: TrafficOptions,
     map: Map,
-    symmetry: Symmetry,
+    spec: Arc<Spec>,
+    acts: Arc<Acts>,
     /// Per junction, row-major: where each lane's own vehicles are (see `lanes` for the bits).
     own: Vec<u32>,
     /// The marked ones among them.
@@ -111,11 +119,13 @@ impl Traffic {
     pub fn new(options: TrafficOptions) -> Result<Traffic> {
         check(&options)?;
         let map = Map { rows: options.rows, cols: options.cols };
-        let group = if map.rows == map.cols { "C4" } else { "C2" };
+        let group = if map.rows == map.cols { "C4" } else { "C2" }.parse()?;
+        let acts = Acts::new(&group)?;
         let mut world = Traffic {
             options,
             map,
-            symmetry: Symmetry::named(group)?,
+            spec: Arc::new(definition::spec(map, &acts)?),
+            acts: Arc::new(acts),
             own: vec![0; map.junctions()],
             marked: vec![0; map.junctions()],
             red: vec![picture::red(0); map.junctions()],
@@ -138,7 +148,9 @@ impl Traffic {
     /// # Errors
     /// If the group does not act on the plane.
     pub fn under(mut self, group: &Group) -> Result<Traffic> {
-        self.symmetry = Symmetry::new(group)?;
+        let acts = Acts::new(group)?;
+        self.spec = Arc::new(definition::spec(self.map, &acts)?);
+        self.acts = Arc::new(acts);
         Ok(self)
     }
 
@@ -209,70 +221,118 @@ impl Traffic {
 }
 
 impl World for Traffic {
-    /// All chance is in the arrivals, and those are drawn at reset.
-    type Chance = ();
-    type Key = JunctionKey;
-
-    fn agents(&self) -> usize {
-        self.map.junctions()
+    fn spec(&self) -> &Arc<Spec> {
+        &self.spec
     }
 
-    fn actions(&self) -> usize {
-        2
-    }
-
-    fn picture_shape(&self) -> PictureShape {
-        picture::shape(1, 1)
-    }
-
-    fn reset(&mut self, stream: &mut Stream) {
+    fn reset(&mut self, stream: &mut Stream) -> Result<()> {
         self.clear();
         self.draw_arrivals(stream);
+        Ok(())
     }
+
+    fn step(&mut self, actions: &[usize], _stream: &mut Stream) -> Result<Outcome> {
+        Ok(self.advance(actions))
+    }
+
+    fn observe(&self, who: usize, out: &mut [f32]) {
+        self.key(who).paint(out);
+    }
+
+    /// All that a junction sees, in 32 bits: see [`JunctionKey`].
+    #[inline]
+    fn id(&self, agent: usize) -> Option<u64> {
+        Some(self.key(agent).0.into())
+    }
+
+    fn team_image(&self, out: &mut [f32]) {
+        self.render_world(out);
+    }
+
+    fn neighbours(&self, agent: usize, edges: &mut Edges) {
+        edges.clear();
+        let (row, col) = (agent / self.map.cols, agent % self.map.cols);
+        if row > 0 {
+            edges.hear(agent - self.map.cols, &[1.0, 0.0]);
+        }
+        if col > 0 {
+            edges.hear(agent - 1, &[0.0, 1.0]);
+        }
+        if col + 1 < self.map.cols {
+            edges.hear(agent + 1, &[0.0, -1.0]);
+        }
+        if row + 1 < self.map.rows {
+            edges.hear(agent + self.map.cols, &[-1.0, 0.0]);
+        }
+    }
+
+    fn measure(&self, which: usize, _end: End) -> Option<f64> {
+        measures::value(self, which)
+    }
+
+    fn control(&self, controller: &str, _stream: &mut Stream, actions: &mut [usize]) -> Result<()> {
+        controllers::act(self, controller, actions)
+    }
+
+    /// A light stays as it is.
+    fn hold(&self, agent: usize) -> usize {
+        self.phase(agent)
+    }
+
+    fn scene(&self) -> Result<Scene> {
+        scene::scene(self)
+    }
+
+    fn terminal(&self, colour: bool) -> Option<String> {
+        Some(terminal::terminal(self, colour))
+    }
+}
+
+impl Traffic {
+    /// What a junction sees.
+    #[inline]
+    pub fn key(&self, junction: usize) -> JunctionKey {
+        JunctionKey::new(self.own[junction], self.red[junction])
+    }
+}
+
+impl Exact for Traffic {
+    /// All chance is in the arrivals, and those are drawn at reset.
+    type Chance = ();
 
     fn draw(&self, _stream: &mut Stream) {}
 
-    fn step(&mut self, actions: &[usize], _chance: &()) -> Outcome {
+    fn apply(&mut self, actions: &[usize], _chance: &()) -> Outcome {
         self.advance(actions)
     }
 
-    fn observation_key(&self, agent: usize) -> JunctionKey {
-        JunctionKey::new(self.own[agent], self.red[agent])
+    fn paint(&self, id: u64, out: &mut [f32]) {
+        JunctionKey(id as u32).paint(out);
     }
 
-    fn render(&self, key: &JunctionKey, picture: &mut [f32]) {
-        key.paint(picture);
+    #[inline]
+    fn repaint(&self, old: u64, new: u64, out: &mut [f32]) {
+        JunctionKey(old as u32).repaint(JunctionKey(new as u32), out);
     }
 
-    fn repaint(&self, old: &JunctionKey, new: &JunctionKey, picture: &mut [f32]) {
-        old.repaint(*new, picture);
-    }
-
-    fn team_picture_shape(&self) -> PictureShape {
-        self.world_shape()
-    }
-
-    fn render_team(&self, picture: &mut [f32]) {
-        self.render_world(picture);
-    }
-
-    fn neighbours(&self, agent: usize, edges: &mut Vec<Edge>) {
-        edges.clear();
-        let (row, col) = (agent / self.map.cols, agent % self.map.cols);
-        let mut hear = |from: usize, vector: [f32; 2]| edges.push(Edge { from, vector });
-        if row > 0 {
-            hear(agent - self.map.cols, [1.0, 0.0]);
-        }
-        if col > 0 {
-            hear(agent - 1, [0.0, 1.0]);
-        }
-        if col + 1 < self.map.cols {
-            hear(agent + 1, [0.0, -1.0]);
-        }
-        if row + 1 < self.map.rows {
-            hear(agent + self.map.cols, [-1.0, 0.0]);
+    /// # Panics
+    /// If g is a reflection: the mirror image of a picture with vehicles shows them driving against their lanes, so
+    /// it has no id. [`Exact::transformed`] refuses reflections with a reason; ask it first.
+    fn transform_id(&self, g: Element, id: u64) -> u64 {
+        match self.acts.quarters(g) {
+            Some(quarters) => JunctionKey(id as u32).turned(quarters as u32).0.into(),
+            None => panic!(
+                "{} is a reflection, and no traffic picture is the mirror image of another",
+                self.acts.group.element_name(g)
+            ),
         }
     }
+
+    fn transformed(&self, g: Element) -> Result<Traffic> {
+        symmetry::transformed(self, g)
+    }
+
+    fn transform_chance(&self, _g: Element, _chance: &()) {}
 
     fn save(&self) -> Value {
         self.to_json()
@@ -280,6 +340,10 @@ impl World for Traffic {
 
     fn load(&mut self, state: &Value) -> Result<()> {
         self.load_json(state)
+    }
+
+    fn edit(&mut self, edit: &Edit) -> Result<()> {
+        edit::edit(self, edit)
     }
 
     fn same_state(&self, other: &Traffic) -> bool {

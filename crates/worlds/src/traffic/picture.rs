@@ -5,7 +5,6 @@
 
 use super::Traffic;
 use super::lanes::{BLOCK, DIRECTIONS, PITCH, STOP, in_all_lanes};
-use crate::world::PictureShape;
 
 /// Pixels along one side of a cell.
 const TILE: usize = 5;
@@ -37,8 +36,8 @@ pub(super) fn is_lane(row: usize, col: usize) -> bool {
 }
 
 /// The shape of a picture of `rows` x `cols` junctions, gaps included.
-pub(super) fn shape(rows: usize, cols: usize) -> PictureShape {
-    PictureShape { channels: 3, height: TILE * (PITCH * rows - 1), width: TILE * (PITCH * cols - 1) }
+pub(super) fn shape(rows: usize, cols: usize) -> [usize; 3] {
+    [3, TILE * (PITCH * rows - 1), TILE * (PITCH * cols - 1)]
 }
 
 /// All that a junction sees, in 32 bits: one byte per lane, for right (row 2), up (column 2), left (row 4) and down
@@ -134,7 +133,7 @@ fn park(channel: &mut [f32], word: u32) {
 
 impl Traffic {
     /// The shape of the whole world's picture: 3 x 5(8R-1) x 5(8C-1), gap cells included.
-    pub fn world_shape(&self) -> PictureShape {
+    pub fn world_shape(&self) -> [usize; 3] {
         shape(self.map.rows, self.map.cols)
     }
 
@@ -143,17 +142,16 @@ impl Traffic {
     /// # Panics
     /// If the picture does not have the shape of [`Traffic::world_shape`].
     pub fn render_world(&self, picture: &mut [f32]) {
-        let shape = self.world_shape();
-        assert_eq!(picture.len(), shape.len(), "wrong size for the world's picture");
-        let width = shape.width;
-        let (lanes, rest) = picture.split_at_mut(shape.height * width);
+        let [channels, height, width] = self.world_shape();
+        assert_eq!(picture.len(), channels * height * width, "wrong size for the world's picture");
+        let (lanes, rest) = picture.split_at_mut(height * width);
         for (i, row) in lanes.chunks_exact_mut(width).enumerate() {
             for (j, cell) in row.chunks_exact_mut(TILE).enumerate() {
                 cell.fill(if is_lane(i / TILE, j) { 0.5 } else { 0.0 });
             }
         }
         rest.fill(0.0);
-        let (lights, tiles) = rest.split_at_mut(shape.height * width);
+        let (lights, tiles) = rest.split_at_mut(height * width);
         for index in 0..self.map.lanes() {
             let lane = self.map.lane(index);
             for s in 0..self.map.length(lane) {

@@ -69,7 +69,7 @@ impl Saved {
 }
 
 impl Traffic {
-    /// A world from what [`crate::World::save`] wrote, options included, under the symmetry that its size has.
+    /// A world from what [`crate::Exact::save`] wrote, options included, under the symmetry that its size has.
     ///
     /// # Errors
     /// If the JSON is not a saved traffic world.
@@ -104,7 +104,7 @@ impl Traffic {
                 self.map.rows, self.map.cols
             )));
         }
-        *self = Traffic { symmetry: self.symmetry.clone(), ..saved.build()? };
+        *self = Traffic { spec: self.spec.clone(), acts: self.acts.clone(), ..saved.build()? };
         Ok(())
     }
 }

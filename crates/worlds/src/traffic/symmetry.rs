@@ -6,27 +6,36 @@
 //! and there is no such lane.
 
 use super::Traffic;
-use super::lanes::{DIRECTIONS, Lane, RUNS};
-use super::picture::JunctionKey;
+use super::lanes::{DIRECTIONS, Lane, Map, RUNS};
 use crate::error::{Error, Result};
-use crate::world::{Symmetric, Symmetry};
-use equimarl_group::Element;
+use equimarl_group::{Element, Group, Plane};
 
-impl Traffic {
+/// How the elements of a group act on the plane of the city.
+#[derive(Debug)]
+pub(super) struct Acts {
+    pub group: Group,
+    plane: Plane,
+}
+
+impl Acts {
+    pub fn new(group: &Group) -> Result<Acts> {
+        Ok(Acts { plane: Plane::new(group)?, group: group.clone() })
+    }
+
     /// The number of quarter turns that g is; none for reflections.
-    fn quarters(&self, g: Element) -> Option<usize> {
-        let turned = |k: usize| self.symmetry.plane.vector(g, DIRECTIONS[k]);
+    pub fn quarters(&self, g: Element) -> Option<usize> {
+        let turned = |k: usize| self.plane.vector(g, DIRECTIONS[k]);
         let quarters = (0..4).find(|&k| DIRECTIONS[k] == turned(0))?;
         (turned(1) == DIRECTIONS[(quarters + 1) % 4]).then_some(quarters)
     }
 
     /// Whether g makes columns of rows.
-    fn swaps(&self, g: Element) -> bool {
-        self.symmetry.plane.matrix(g)[0][0] == 0
+    pub fn swaps(&self, g: Element) -> bool {
+        self.plane.matrix(g)[0][0] == 0
     }
 
     /// Where g takes place (row, col) of a height x width grid. The quarter turn makes it width x height.
-    fn turn_place(
+    fn place(
         &self,
         g: Element,
         (height, width): (usize, usize),
@@ -36,22 +45,28 @@ impl Traffic {
         let offset = |x: usize, n: usize| 2 * x as i32 - (n as i32 - 1);
         let back = |x: i32, n: usize| ((x + n as i32 - 1) / 2) as usize;
         let from = [offset(row, height), offset(col, width)];
-        let [y, x] = self.symmetry.plane.vector(g, from);
+        let [y, x] = self.plane.vector(g, from);
         if self.swaps(g) { (back(y, width), back(x, height)) } else { (back(y, height), back(x, width)) }
     }
 
+    /// The junction at position x goes to g x. A quarter turn of R x C junctions counts them in the C x R world.
+    pub fn junction(&self, g: Element, map: Map, junction: usize) -> usize {
+        let (rows, cols) = (map.rows, map.cols);
+        let (row, col) = self.place(g, (rows, cols), (junction / cols, junction % cols));
+        row * if self.swaps(g) { rows } else { cols } + col
+    }
+
     /// The lane that g makes of a lane, or why it is none.
-    fn turn_lane(&self, g: Element, lane: Lane) -> Result<Lane> {
-        let map = self.map;
-        let cell = self.turn_place(g, self.cells(), map.cell(lane, 0));
-        let step = self.symmetry.plane.vector(g, DIRECTIONS[lane.direction]);
+    fn lane(&self, g: Element, map: Map, lane: Lane) -> Result<Lane> {
+        let cell = self.place(g, (map.height(), map.width()), map.cell(lane, 0));
+        let step = self.plane.vector(g, DIRECTIONS[lane.direction]);
         if let Some((image, 0)) = map.find(cell, step)
             && map.length(image) == map.length(lane)
         {
             return Ok(image);
         }
         let (rows, cols) = (map.rows, map.cols);
-        let name = self.symmetry.group.element_name(g);
+        let name = self.group.element_name(g);
         let size = if self.swaps(g) && rows != cols {
             format!(
                 "; {name} turns {rows} x {cols} junctions into {cols} x {rows}, and quarter turns are symmetries only \
@@ -75,68 +90,37 @@ impl Traffic {
     }
 }
 
-impl Symmetric for Traffic {
-    fn symmetry(&self) -> &Symmetry {
-        &self.symmetry
+/// The transformed world.
+///
+/// # Errors
+/// If g does not map directed lanes to directed lanes: all reflections, and quarter turns unless rows = cols. The message
+/// names a lane and its image.
+pub(super) fn transformed(world: &Traffic, g: Element) -> Result<Traffic> {
+    let (acts, map) = (&world.acts, world.map);
+    let lanes = map.lanes();
+    let mut source = vec![0; lanes];
+    for lane in 0..lanes {
+        let image = acts.lane(g, map, map.lane(lane))?;
+        source[map.lane_index(image)] = lane;
     }
-
-    /// # Errors
-    /// If g does not map directed lanes to directed lanes: all reflections, and quarter turns unless rows = cols. The
-    /// message names a lane and its image.
-    fn turned(&self, g: Element) -> Result<Traffic> {
-        let lanes = self.map.lanes();
-        let mut source = vec![0; lanes];
-        for lane in 0..lanes {
-            let image = self.turn_lane(g, self.map.lane(lane))?;
-            source[self.map.lane_index(image)] = lane;
-        }
-        let quarters = self.quarters(g).expect("a reflection maps no lane to a lane");
-        let bits = 8 * quarters as u32;
-
-        let mut world = self.clone();
-        for agent in 0..self.own.len() {
-            let image = self.turn_agent(g, agent);
-            world.own[image] = self.own[agent].rotate_left(bits);
-            world.marked[image] = self.marked[agent].rotate_left(bits);
-            world.red[image] = self.red[agent].rotate_left(bits);
-        }
-        let part = |lane: &usize, pending: bool| {
-            let road = &self.roads[*lane];
-            let places = if pending { road.next..road.end } else { road.front..road.next };
-            self.log[places].to_vec()
-        };
-        let inside: Vec<_> = source.iter().map(|lane| part(lane, false)).collect();
-        let pending: Vec<_> = source.iter().map(|lane| part(lane, true)).collect();
-        world.write_log(&inside, &pending);
-        Ok(world)
+    let quarters = acts.quarters(g).expect("a reflection maps no lane to a lane");
+    let bits = 8 * quarters as u32;
+    let mut turned = world.clone();
+    for junction in 0..world.own.len() {
+        let image = acts.junction(g, map, junction);
+        turned.own[image] = world.own[junction].rotate_left(bits);
+        turned.marked[image] = world.marked[junction].rotate_left(bits);
+        turned.red[image] = world.red[junction].rotate_left(bits);
     }
-
-    fn turn_chance(&self, _g: Element, _chance: &()) {}
-
-    /// Quarter turns swap the two phases.
-    fn turn_action(&self, g: Element, action: usize) -> usize {
-        if self.swaps(g) { 1 - action } else { action }
-    }
-
-    /// The junction at position x goes to g x. A quarter turn of R x C junctions counts them in the C x R world.
-    fn turn_agent(&self, g: Element, agent: usize) -> usize {
-        let (rows, cols) = (self.map.rows, self.map.cols);
-        let (row, col) = self.turn_place(g, (rows, cols), (agent / cols, agent % cols));
-        row * if self.swaps(g) { rows } else { cols } + col
-    }
-
-    /// # Panics
-    /// If g is a reflection: the mirror image of a picture with vehicles shows them driving against their lanes, so
-    /// it has no key. [`Traffic::turned`] refuses reflections with a reason; ask it first.
-    fn turn_key(&self, g: Element, key: &JunctionKey) -> JunctionKey {
-        match self.quarters(g) {
-            Some(quarters) => key.turned(quarters as u32),
-            None => panic!(
-                "{} is a reflection, and no traffic picture is the mirror image of another",
-                self.symmetry.group.element_name(g)
-            ),
-        }
-    }
+    let part = |lane: &usize, pending: bool| {
+        let road = &world.roads[*lane];
+        let places = if pending { road.next..road.end } else { road.front..road.next };
+        world.log[places].to_vec()
+    };
+    let inside: Vec<_> = source.iter().map(|lane| part(lane, false)).collect();
+    let pending: Vec<_> = source.iter().map(|lane| part(lane, true)).collect();
+    turned.write_log(&inside, &pending);
+    Ok(turned)
 }
 
 impl PartialEq for Traffic {

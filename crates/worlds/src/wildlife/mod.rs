@@ -4,38 +4,46 @@
 //! and +1 for each adjacent one. Every step costs the team 0.05, and 100 steps end the episode.
 //!
 //! ```
-//! use equimarl_worlds::{Wildlife, World};
+//! use equimarl_worlds::{Exact, Wildlife};
 //! let mut world = Wildlife::new(2, 7)?;
 //! world.place(&[[3, 2], [1, 3]], [3, 3], 0)?;
 //! // The first drone moves right onto the poacher, the second down beside it.
-//! let outcome = world.step(&[2, 1], &0);
+//! let outcome = world.apply(&[2, 1], &0);
 //! assert_eq!(outcome.reward, 2.0 - 0.05);
 //! # Ok::<(), equimarl_worlds::Error>(())
 //! ```
 
 mod board;
 mod controllers;
+mod definition;
+mod edit;
 mod optimum;
 mod picture;
 mod rules;
+mod scene;
+mod script;
 mod state;
 mod symmetry;
+mod terminal;
 #[cfg(test)]
 mod tests;
 
 pub use board::{MAX_GRID, MOVES, STEPS};
-pub use controllers::{CONTROLLERS, Captures, Greedy, controller};
+pub use definition::Definition;
 pub use optimum::{Optimal, Optimum, solve};
 pub use rules::STEP_COST;
 
 use crate::error::{Error, Result};
+use crate::scene::{Edit, Scene};
+use crate::spec::Spec;
 use crate::stream::Stream;
-use crate::world::{Edge, End, Outcome, PictureShape, Symmetry, World};
+use crate::world::{Edges, End, Exact, Outcome, World};
 use board::Board;
-use equimarl_group::Group;
+use equimarl_group::{Element, Group};
 use rules::Room;
 use serde_json::Value;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
+use symmetry::Acts;
 
 /// An episode is cut off after this many steps.
 pub const STEP_LIMIT: usize = 100;
@@ -47,8 +55,9 @@ const HEARING: i32 = 18;
 #[derive(Clone, Debug)]
 pub struct Wildlife {
     board: Arc<Board>,
-    symmetry: Arc<Symmetry>,
-    turned_moves: Arc<[[usize; MOVES]]>,
+    spec: Arc<Spec>,
+    acts: Arc<Acts>,
+    solved: Arc<OnceLock<Option<Optimum>>>,
     drones: Vec<u32>,
     poacher: u32,
     steps: usize,
@@ -75,10 +84,11 @@ impl Wildlife {
             )));
         }
         let cells = board.cells();
-        let symmetry = Symmetry::named("D4")?;
+        let group = "D4".parse()?;
         Ok(Wildlife {
-            turned_moves: symmetry::turned_moves(&symmetry).into(),
-            symmetry: Arc::new(symmetry),
+            spec: Arc::new(definition::spec(drones, grid, &group)?),
+            acts: Arc::new(Acts::new(&group)?),
+            solved: Arc::default(),
             drones: (0..drones as u32).collect(),
             poacher: cells as u32 - 1,
             steps: 0,
@@ -89,10 +99,28 @@ impl Wildlife {
 
     /// The same world under another symmetry: C1, C2, C4, D1, D2 or D4.
     pub fn under(mut self, group: &Group) -> Result<Wildlife> {
-        let symmetry = Symmetry::new(group)?;
-        self.turned_moves = symmetry::turned_moves(&symmetry).into();
-        self.symmetry = Arc::new(symmetry);
+        self.spec = Arc::new(definition::spec(self.team(), self.grid(), group)?);
+        self.acts = Arc::new(Acts::new(group)?);
         Ok(self)
+    }
+
+    /// The same world with another declaration, for tests that want a wrong one.
+    #[cfg(test)]
+    pub(crate) fn declared(mut self, spec: Spec) -> Wildlife {
+        self.spec = Arc::new(spec);
+        self
+    }
+
+    /// The best policy, solved once for all copies of this world.
+    fn solution(&self) -> Result<&Optimum> {
+        let solved = self.solved.get_or_init(|| solve(self.team(), self.grid()).ok());
+        match solved {
+            Some(found) => Ok(found),
+            // Why not is said by trying again.
+            None => Err(solve(self.team(), self.grid())
+                .err()
+                .unwrap_or(Error::BadWorld("it has no optimum".into()))),
+        }
     }
 
     /// G.
@@ -105,8 +133,8 @@ impl Wildlife {
         self.drones.len()
     }
 
-    /// The number of different keys, G * G: keys are 0..keys.
-    pub fn keys(&self) -> usize {
+    /// The number of different observations, G * G: ids are 0..G * G.
+    pub fn ids(&self) -> usize {
         self.board.cells()
     }
 
@@ -168,30 +196,85 @@ impl Wildlife {
     }
 }
 
+/// The exact optimum is computed up to this many drones, on the paper's grid: it takes seconds.
+const SOLVABLE: (usize, usize) = (4, 7);
+
 impl World for Wildlife {
-    /// The poacher's move, an index into [`STEPS`].
-    type Chance = usize;
-    /// The poacher's cell as the drone sees it: row * G + col of the torus view with the drone in the middle.
-    type Key = u32;
-
-    fn agents(&self) -> usize {
-        self.drones.len()
-    }
-
-    fn actions(&self) -> usize {
-        MOVES
-    }
-
-    fn picture_shape(&self) -> PictureShape {
-        let side = board::PIXELS * self.grid();
-        PictureShape { channels: 1, height: side, width: side }
+    fn spec(&self) -> &Arc<Spec> {
+        &self.spec
     }
 
     /// One word per drone and one for the poacher.
-    fn reset(&mut self, stream: &mut Stream) {
+    fn reset(&mut self, stream: &mut Stream) -> Result<()> {
         self.poacher = self.room.deal(stream, &mut self.drones);
         self.steps = 0;
+        Ok(())
     }
+
+    fn step(&mut self, actions: &[usize], stream: &mut Stream) -> Result<Outcome> {
+        Ok(self.drawn_step(actions, stream))
+    }
+
+    fn observe(&self, who: usize, out: &mut [f32]) {
+        picture::render(&self.board, self.seen(who), out);
+    }
+
+    /// The poacher's cell as the drone sees it: row * G + col of the torus view with the drone in the middle.
+    #[inline]
+    fn id(&self, agent: usize) -> Option<u64> {
+        Some(self.seen(agent).into())
+    }
+
+    fn neighbours(&self, agent: usize, edges: &mut Edges) {
+        edges.clear();
+        let place = |i: usize| self.board.place[self.drones[i] as usize];
+        let [row, col] = place(agent);
+        for from in (0..self.drones.len()).filter(|&j| j != agent) {
+            let [r, c] = place(from);
+            let [dr, dc] = [row - r, col - c];
+            if dr * dr + dc * dc < HEARING {
+                edges.hear(from, &[dr, dc].map(|d| d as f32 / 3.0));
+            }
+        }
+    }
+
+    /// `captures`: whether the episode ended with one.
+    fn measure(&self, _which: usize, end: End) -> Option<f64> {
+        Some(f64::from(u8::from(end == End::Terminated)))
+    }
+
+    fn control(&self, controller: &str, stream: &mut Stream, actions: &mut [usize]) -> Result<()> {
+        controllers::act(self, controller, stream, actions)
+    }
+
+    fn optimum(&self) -> Option<f64> {
+        let small = self.team() <= SOLVABLE.0 && self.grid() <= SOLVABLE.1;
+        small.then(|| self.solution().ok().map(Optimum::mean_return)).flatten()
+    }
+
+    fn scene(&self) -> Result<Scene> {
+        scene::scene(self, &[])
+    }
+
+    fn scene_after(&self, actions: &[usize]) -> Result<Scene> {
+        scene::scene(self, actions)
+    }
+
+    fn terminal(&self, colour: bool) -> Option<String> {
+        Some(terminal::terminal(self, colour))
+    }
+}
+
+impl Wildlife {
+    #[inline]
+    fn seen(&self, agent: usize) -> u32 {
+        self.board.seen_from(self.drones[agent], self.poacher)
+    }
+}
+
+impl Exact for Wildlife {
+    /// The poacher's move, an index into [`STEPS`].
+    type Chance = usize;
 
     /// One word, also when the step captures the poacher and the move is not used.
     #[inline]
@@ -199,7 +282,7 @@ impl World for Wildlife {
         stream.below(MOVES as u32) as usize
     }
 
-    fn step(&mut self, actions: &[usize], chance: &usize) -> Outcome {
+    fn apply(&mut self, actions: &[usize], chance: &usize) -> Outcome {
         assert_eq!(actions.len(), self.drones.len(), "one action per drone");
         let board = &*self.board;
         for ((next, &cell), &action) in self.room.next.iter_mut().zip(&self.drones).zip(actions) {
@@ -218,32 +301,29 @@ impl World for Wildlife {
         }
     }
 
-    #[inline]
-    fn observation_key(&self, agent: usize) -> u32 {
-        self.board.seen_from(self.drones[agent], self.poacher)
-    }
-
-    fn render(&self, key: &u32, picture: &mut [f32]) {
-        picture::render(&self.board, *key, picture);
+    fn paint(&self, id: u64, out: &mut [f32]) {
+        picture::render(&self.board, id as u32, out);
     }
 
     #[inline]
-    fn repaint(&self, old: &u32, new: &u32, picture: &mut [f32]) {
-        picture::repaint(&self.board, *old, *new, picture);
+    fn repaint(&self, old: u64, new: u64, out: &mut [f32]) {
+        picture::repaint(&self.board, old as u32, new as u32, out);
     }
 
-    fn neighbours(&self, agent: usize, edges: &mut Vec<Edge>) {
-        edges.clear();
-        let place = |i: usize| self.board.place[self.drones[i] as usize];
-        let [row, col] = place(agent);
-        for from in (0..self.drones.len()).filter(|&j| j != agent) {
-            let [r, c] = place(from);
-            let [dr, dc] = [row - r, col - c];
-            if dr * dr + dc * dc < HEARING {
-                let vector = [dr, dc].map(|d| d as f32 / 3.0);
-                edges.push(Edge { from, vector });
-            }
+    fn transform_id(&self, g: Element, id: u64) -> u64 {
+        self.acts.cell(g, self.board.grid, id as u32).into()
+    }
+
+    fn transformed(&self, g: Element) -> Result<Wildlife> {
+        let mut world = self.clone();
+        for cell in world.drones.iter_mut().chain([&mut world.poacher]) {
+            *cell = self.acts.cell(g, self.board.grid, *cell);
         }
+        Ok(world)
+    }
+
+    fn transform_chance(&self, g: Element, chance: &usize) -> usize {
+        self.acts.moved[g][*chance]
     }
 
     fn save(&self) -> Value {
@@ -252,6 +332,10 @@ impl World for Wildlife {
 
     fn load(&mut self, state: &Value) -> Result<()> {
         state::load(self, state)
+    }
+
+    fn edit(&mut self, edit: &Edit) -> Result<()> {
+        edit::edit(self, edit)
     }
 
     fn same_state(&self, other: &Wildlife) -> bool {

@@ -63,7 +63,7 @@ impl Wildlife {
     /// The world of a saved state, whatever its size.
     ///
     /// ```
-    /// use equimarl_worlds::{Wildlife, World};
+    /// use equimarl_worlds::{Exact, Wildlife};
     /// let state = serde_json::json!({
     ///     "world": "wildlife", "grid": 5, "drones": [[0, 0], [4, 4]], "poacher": [2, 2], "steps": 3
     /// });

@@ -1,53 +1,29 @@
-//! How a turn acts on the wildlife world: everything turns about the middle cell, drones keep their index.
+//! How the group acts on the wildlife world: everything turns about the middle cell, drones keep their index.
 
-use super::Wildlife;
-use super::board::STEPS;
+use super::board::{MOVES, STEPS};
 use crate::error::Result;
-use crate::world::{Symmetric, Symmetry};
-use equimarl_group::Element;
+use equimarl_group::{Element, Group, Plane};
 
-/// `actions[g][a]`: the compass moves turn like vectors.
-pub(super) fn turned_moves(symmetry: &Symmetry) -> Vec<[usize; 5]> {
-    let find = |v: [i32; 2]| STEPS.iter().position(|s| *s == v).expect("the compass turns onto itself");
-    symmetry.group.elements().map(|g| STEPS.map(|s| find(symmetry.plane.vector(g, s)))).collect()
+/// The action of every element on cells and moves.
+#[derive(Debug)]
+pub(super) struct Acts {
+    plane: Plane,
+    /// `moved[g][a]`: the compass moves turn like vectors.
+    pub moved: Vec<[usize; MOVES]>,
 }
 
-impl Wildlife {
-    fn turn_cell(&self, g: Element, cell: u32) -> u32 {
-        let grid = self.board.grid;
-        let [row, col] = self.board.place[cell as usize].map(|v| v as usize);
-        let [row, col] = self.symmetry.plane.pixel(g, grid, [row, col]);
+impl Acts {
+    pub fn new(group: &Group) -> Result<Acts> {
+        let plane = Plane::new(group)?;
+        let find = |v: [i32; 2]| STEPS.iter().position(|s| *s == v).expect("the compass turns onto itself");
+        let moved = group.elements().map(|g| STEPS.map(|s| find(plane.vector(g, s)))).collect();
+        Ok(Acts { plane, moved })
+    }
+
+    /// Where g takes a cell of a grid.
+    pub fn cell(&self, g: Element, grid: usize, cell: u32) -> u32 {
+        let cell = cell as usize;
+        let [row, col] = self.plane.pixel(g, grid, [cell / grid, cell % grid]);
         (row * grid + col) as u32
-    }
-}
-
-impl Symmetric for Wildlife {
-    fn symmetry(&self) -> &Symmetry {
-        &self.symmetry
-    }
-
-    fn turned(&self, g: Element) -> Result<Wildlife> {
-        let mut world = self.clone();
-        for cell in &mut world.drones {
-            *cell = self.turn_cell(g, *cell);
-        }
-        world.poacher = self.turn_cell(g, self.poacher);
-        Ok(world)
-    }
-
-    fn turn_chance(&self, g: Element, chance: &usize) -> usize {
-        self.turned_moves[g][*chance]
-    }
-
-    fn turn_action(&self, g: Element, action: usize) -> usize {
-        self.turned_moves[g][action]
-    }
-
-    fn turn_agent(&self, _g: Element, agent: usize) -> usize {
-        agent
-    }
-
-    fn turn_key(&self, g: Element, key: &u32) -> u32 {
-        self.turn_cell(g, *key)
     }
 }

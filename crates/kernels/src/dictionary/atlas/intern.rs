@@ -108,10 +108,6 @@ impl Intern {
         self.slots.fill(0);
     }
 
-    pub(super) fn bytes(&self) -> usize {
-        4 * self.rows.capacity() + 8 * self.slots.capacity()
-    }
-
     /// Every row has the same hash from here on: what must not change any result.
     #[cfg(test)]
     pub(super) fn collide(&mut self) {

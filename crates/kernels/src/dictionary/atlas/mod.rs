@@ -136,13 +136,6 @@ impl Atlas {
         self.windows.len()
     }
 
-    /// Memory in use, roughly.
-    pub fn bytes(&self) -> usize {
-        let tables = self.patch_places.bytes() + self.window_places.bytes();
-        let parts = self.rows.bytes() + self.patches.bytes() + self.windows.bytes();
-        tables + parts + 4 * (self.patch_codes.capacity() + self.window_codes.capacity())
-    }
-
     /// Forgets everything; codes given out before mean nothing any more. Keeps the memory.
     pub fn clear(&mut self) {
         self.generation = generation();

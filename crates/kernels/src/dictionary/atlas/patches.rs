@@ -113,11 +113,6 @@ impl Patches {
         self.ends.clear();
     }
 
-    pub(super) fn bytes(&self) -> usize {
-        let lists = self.hashes.capacity() + self.reduced.capacity() + self.ends.capacity();
-        self.reps.bytes() + 8 * (lists + self.pixels.capacity())
-    }
-
     #[cfg(test)]
     pub(super) fn collide(&mut self) {
         self.reps.collide();

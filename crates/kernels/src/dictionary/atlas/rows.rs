@@ -70,10 +70,6 @@ impl Rows {
         self.runs.clear();
     }
 
-    pub(super) fn bytes(&self) -> usize {
-        self.rows.bytes() + self.runs.bytes() + 4 * (self.runs_of.capacity() + self.bits.capacity())
-    }
-
     #[cfg(test)]
     pub(super) fn collide(&mut self) {
         self.rows.collide();

@@ -66,10 +66,6 @@ impl Windows {
         self.reps.clear();
     }
 
-    pub(super) fn bytes(&self) -> usize {
-        self.reps.bytes()
-    }
-
     #[cfg(test)]
     pub(super) fn collide(&mut self) {
         self.reps.collide();

@@ -61,7 +61,8 @@ impl Cache {
     }
 
     /// For each picture and feature the row-major position of the maximum, `None` where the feature is nowhere positive.
-    pub fn maxima(&self) -> impl Iterator<Item = Option<usize>> {
+    #[cfg(test)]
+    pub(crate) fn maxima(&self) -> impl Iterator<Item = Option<usize>> {
         self.at[..self.pictures * self.each].iter().map(|&at| (at != NOWHERE).then_some(at as usize))
     }
 

@@ -1,11 +1,14 @@
 //! What the audit says about this world, and about one that is wrong on purpose.
 
 use super::*;
+use crate::action::GroupAction;
 use crate::audit::audit;
 use crate::error::Result;
-use crate::traffic::JunctionKey;
-use crate::world::{Edge, PictureShape, Symmetric, Symmetry};
+use crate::scene::Scene;
+use crate::spec::Spec;
+use crate::world::Edges;
 use serde_json::Value;
+use std::sync::Arc;
 
 #[test]
 fn traffic_passes_its_audit() {
@@ -30,8 +33,14 @@ fn reflections_fail_with_the_lane_and_its_image() {
 #[test]
 fn quarter_turns_of_a_rectangle_fail() {
     let report = audit(&world(1, 2).under(&"C4".parse().unwrap()).unwrap(), 50, 1);
+    // What is declared says how the group acts on what a junction sees, and not where junctions go.
     let holds: Vec<bool> = report.elements.iter().map(|e| e.holds).collect();
-    assert_eq!(holds, [true, false, true, false]);
+    assert_eq!(holds, [true, false, false, false]);
+    let text = |k: usize| report.elements[k].counterexample.as_ref().unwrap().text.as_str();
+    assert!(text(1).contains("maps the lane") && text(3).contains("maps the lane"), "{report:?}");
+    assert!(text(2).contains("does not say how the group moves agents"), "{}", text(2));
+    // The half turn is a symmetry, as the world says if it is asked for no more.
+    assert!(audit(&world(1, 2).under(&"C2".parse().unwrap()).unwrap(), 2_000, 1).holds);
 }
 
 /// Traffic as it is often written: vehicles move one after the other, in the order of a list, and each sees where the
@@ -40,27 +49,38 @@ fn quarter_turns_of_a_rectangle_fail() {
 struct ListOrder(Traffic);
 
 impl World for ListOrder {
-    type Chance = ();
-    type Key = JunctionKey;
+    fn spec(&self) -> &Arc<Spec> {
+        self.0.spec()
+    }
+    fn reset(&mut self, stream: &mut Stream) -> Result<()> {
+        self.0.reset(stream)
+    }
+    fn step(&mut self, actions: &[usize], stream: &mut Stream) -> Result<Outcome> {
+        Ok(self.drawn_step(actions, stream))
+    }
+    fn observe(&self, who: usize, out: &mut [f32]) {
+        self.0.observe(who, out);
+    }
+    fn id(&self, agent: usize) -> Option<u64> {
+        self.0.id(agent)
+    }
+    fn neighbours(&self, agent: usize, edges: &mut Edges) {
+        self.0.neighbours(agent, edges);
+    }
+    fn scene(&self) -> Result<Scene> {
+        World::scene(&self.0)
+    }
+}
 
-    fn agents(&self) -> usize {
-        self.0.agents()
-    }
-    fn actions(&self) -> usize {
-        self.0.actions()
-    }
-    fn picture_shape(&self) -> PictureShape {
-        self.0.picture_shape()
-    }
-    fn reset(&mut self, stream: &mut Stream) {
-        self.0.reset(stream);
-    }
+impl Exact for ListOrder {
+    type Chance = ();
+
     fn draw(&self, _stream: &mut Stream) {}
 
-    fn step(&mut self, actions: &[usize], chance: &()) -> Outcome {
+    fn apply(&mut self, actions: &[usize], chance: &()) -> Outcome {
         let (mut list, mut entered) = (self.0.vehicles(), self.0.schedule());
         // The right world knows who enters, who leaves and when it is over; only the moves are done again.
-        let outcome = self.0.step(actions, chance);
+        let outcome = self.0.apply(actions, chance);
         for later in self.0.schedule() {
             let place = entered.iter().position(|arrival| *arrival == later);
             entered.remove(place.expect("nobody is added to the schedule"));
@@ -103,39 +123,21 @@ impl World for ListOrder {
         outcome
     }
 
-    fn observation_key(&self, agent: usize) -> JunctionKey {
-        self.0.observation_key(agent)
+    fn paint(&self, id: u64, out: &mut [f32]) {
+        self.0.paint(id, out);
     }
-    fn render(&self, key: &JunctionKey, picture: &mut [f32]) {
-        self.0.render(key, picture);
+    fn transform_id(&self, g: usize, id: u64) -> u64 {
+        self.0.transform_id(g, id)
     }
-    fn neighbours(&self, agent: usize, edges: &mut Vec<Edge>) {
-        self.0.neighbours(agent, edges);
+    fn transformed(&self, g: usize) -> Result<ListOrder> {
+        self.0.transformed(g).map(ListOrder)
     }
+    fn transform_chance(&self, _g: usize, _chance: &()) {}
     fn save(&self) -> Value {
         self.0.save()
     }
     fn load(&mut self, state: &Value) -> Result<()> {
         self.0.load(state)
-    }
-}
-
-impl Symmetric for ListOrder {
-    fn symmetry(&self) -> &Symmetry {
-        self.0.symmetry()
-    }
-    fn turned(&self, g: usize) -> Result<ListOrder> {
-        self.0.turned(g).map(ListOrder)
-    }
-    fn turn_chance(&self, _g: usize, _chance: &()) {}
-    fn turn_action(&self, g: usize, action: usize) -> usize {
-        self.0.turn_action(g, action)
-    }
-    fn turn_agent(&self, g: usize, agent: usize) -> usize {
-        self.0.turn_agent(g, agent)
-    }
-    fn turn_key(&self, g: usize, key: &JunctionKey) -> JunctionKey {
-        self.0.turn_key(g, key)
     }
 }
 
@@ -151,12 +153,13 @@ fn a_world_that_moves_vehicles_in_list_order_is_caught() {
     // The saved state and actions show it again.
     let found = report.elements[1].counterexample.as_ref().unwrap();
     let mut here = ListOrder(Traffic::restore(&found.state).unwrap());
-    let mut there = here.turned(1).unwrap();
-    here.step(&found.actions, &());
+    let mut there = here.transformed(1).unwrap();
+    here.apply(&found.actions, &());
+    let acts = GroupAction::new(here.spec()).unwrap();
     let mut turned = vec![0; 4];
     for (agent, &action) in found.actions.iter().enumerate() {
-        turned[here.turn_agent(1, agent)] = here.turn_action(1, action);
+        turned[acts.agent(1, agent)] = acts.action(1, action);
     }
-    there.step(&turned, &());
-    assert_ne!(here.turned(1).unwrap().save(), there.save());
+    there.apply(&turned, &());
+    assert_ne!(here.transformed(1).unwrap().save(), there.save());
 }

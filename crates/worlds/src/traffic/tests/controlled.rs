@@ -1,13 +1,13 @@
 //! The classical controllers, and the measures they are compared by.
 
 use super::*;
-use crate::controller::{Controller, Uniform};
-use crate::episode::{Measures, play};
-use crate::traffic::{FixedCycle, LongestQueue, MaxPressure, TrafficMeasures, traffic_controller};
+use crate::batch::Batch;
+use crate::controller::{Controller, Named};
+use crate::episode::{Tally, play};
 
-fn decide(world: &Traffic, controller: &mut dyn Controller<Traffic>) -> Vec<usize> {
+fn decide(world: &Traffic, controller: &str) -> Vec<usize> {
     let mut actions = vec![9; world.agents()];
-    controller.act(world, &mut stream(0), &mut actions);
+    Named::new(controller, world).unwrap().act(world, &mut stream(0), &mut actions).unwrap();
     actions
 }
 
@@ -40,54 +40,68 @@ fn the_longer_queue_gets_green_and_ties_keep_the_phase() {
     let row = [vehicle(2, 1, 0, 1, 0, false), vehicle(4, 5, 0, -1, 0, false)];
     let column = vehicle(6, 2, -1, 0, 0, false);
     w.set_vehicles(&[row[0], row[1], column]).unwrap();
-    assert_eq!(decide(&w, &mut LongestQueue), [1]);
+    assert_eq!(decide(&w, "longest-queue"), [1]);
     for phase in 0..2 {
         w.set_phases(&[phase]).unwrap();
         w.set_vehicles(&[row[0], column]).unwrap();
-        assert_eq!(decide(&w, &mut LongestQueue), [phase]);
-        assert_eq!(decide(&w, &mut MaxPressure), [phase]);
+        assert_eq!(decide(&w, "longest-queue"), [phase]);
+        assert_eq!(decide(&w, "max-pressure"), [phase]);
         // Vehicles on crossing cells, between them, or past them are no queue.
         w.set_vehicles(&[row[0], column, vehicle(2, 3, 0, 1, 0, false)]).unwrap();
-        assert_eq!(decide(&w, &mut LongestQueue), [phase]);
+        assert_eq!(decide(&w, "longest-queue"), [phase]);
         // But those past the crossing take pressure off their lane.
         w.set_vehicles(&[row[0], column, vehicle(4, 0, 0, -1, 0, false)]).unwrap();
-        assert_eq!(decide(&w, &mut LongestQueue), [phase]);
-        assert_eq!(decide(&w, &mut MaxPressure), [0]);
+        assert_eq!(decide(&w, "longest-queue"), [phase]);
+        assert_eq!(decide(&w, "max-pressure"), [0]);
     }
 }
 
 #[test]
 fn a_fixed_cycle_counts_steps() {
     let mut w = world(2, 2).with_schedule(&[(50, 2, 0)]).unwrap();
-    let mut cycle = FixedCycle::new(3).unwrap();
     for t in 0..20 {
-        let actions = decide(&w, &mut cycle);
+        let actions = decide(&w, "fixed-cycle:3");
         assert_eq!(actions, [t / 3 % 2; 4]);
-        w.step(&actions, &());
+        w.apply(&actions, &());
     }
-    assert!(FixedCycle::new(0).is_err());
+    // Without a period it is the usual one.
+    let mut w = world(2, 2).with_schedule(&[(50, 2, 0)]).unwrap();
+    for t in 0..20 {
+        assert_eq!(decide(&w, "fixed-cycle"), [t / 4 % 2; 4]);
+        w.apply(&[0; 4], &());
+    }
+    for bad in ["fixed-cycle:0", "fixed-cycle:-1", "fixed-cycle:", "fixed-cycle:six"] {
+        let error = Named::new(bad, &w).unwrap_err().to_string();
+        assert!(error.contains("at least 1 step"), "{error}");
+    }
 }
 
 #[test]
 fn controllers_are_found_by_name() {
-    for name in ["random", "fixed-cycle", "longest-queue", "max-pressure"] {
-        assert_eq!(traffic_controller(name, 8).unwrap().name(), name);
+    let w = world(2, 2);
+    for name in ["random", "fixed-cycle", "fixed-cycle:8", "longest-queue", "max-pressure"] {
+        assert_eq!(Named::new(name, &w).unwrap().name(), name);
     }
-    assert!(traffic_controller("green-wave", 8).is_err());
+    let error = Named::new("green-wave", &w).unwrap_err().to_string();
+    assert!(error.contains("random, fixed-cycle, longest-queue or max-pressure"), "{error}");
+    // A period is something that only cycles have.
+    assert!(Named::new("max-pressure:8", &w).is_err() && Named::new("random:8", &w).is_err());
 }
 
 #[test]
 fn an_episodes_measures_by_hand() {
     // One vehicle, waiting 0, 1, 2, 3, 3, 3, 3, 3, 3 after the steps, then gone (see hand_worked).
     let mut w = world(1, 1).with_schedule(&[(0, 2, 0)]).unwrap();
-    let mut measures = TrafficMeasures::default();
-    measures.start(&w);
+    let mut tally = Tally::default();
+    let mut end = End::Running;
     for action in [0, 0, 0, 1, 1, 0, 0, 0, 0, 0] {
-        let outcome = w.step(&[action], &());
-        measures.step(&w, &outcome);
+        end = w.apply(&[action], &()).end;
+        tally.step(&w, end);
     }
-    let mut values = Vec::new();
-    measures.finish(&w, &mut values);
+    let values = tally.finish(&w, end);
+    let names: Vec<&str> = w.spec().measures.iter().map(|m| m.name.as_str()).collect();
+    assert_eq!(names, ["waiting", "vehicle_waiting", "travel_time", "throughput", "queue", "outside"]);
+    assert_eq!((end, values.len()), (End::Terminated, 6));
     // It stood on approach cell (2, 1) after four of ten steps, on one lane of four.
     let expected = [21.0 / 10.0, 3.0, 10.0, 0.1, 4.0 / 10.0 / 4.0, 0.0];
     for (value, expected) in values.iter().zip(expected) {
@@ -95,26 +109,25 @@ fn an_episodes_measures_by_hand() {
     }
     // Nothing finished, nothing to say about finished vehicles.
     let mut w = world(1, 1).with_schedule(&[(0, 2, 0), (0, 2, 0)]).unwrap();
-    measures.start(&w);
-    let outcome = w.step(&[0], &());
-    measures.step(&w, &outcome);
-    values.clear();
-    measures.finish(&w, &mut values);
+    let mut tally = Tally::default();
+    let end = w.apply(&[0], &()).end;
+    tally.step(&w, end);
+    let values = tally.finish(&w, end);
     assert_eq!((values[1], values[2], values[5]), (None, None, Some(1.0)));
 }
 
 #[test]
 fn every_controller_beats_guessing_and_queues_beat_clocks() {
     let w = world(2, 2);
-    let waiting = |controller: &mut dyn Controller<Traffic>| {
-        let mut measures = TrafficMeasures::default();
-        let summary = play(&w, controller, &mut measures, 100, 5).unwrap();
+    let waiting = |name: &str| {
+        let mut controller = Named::new(name, &w).unwrap();
+        let summary = play(&mut Batch::of(&w, 1), &mut controller, 100, 5).unwrap();
         summary.measures["waiting"].mean
     };
-    let random = waiting(&mut Uniform);
-    let cycle = waiting(&mut FixedCycle::new(8).unwrap());
-    let queue = waiting(&mut LongestQueue);
-    let pressure = waiting(&mut MaxPressure);
+    let random = waiting("random");
+    let cycle = waiting("fixed-cycle:8");
+    let queue = waiting("longest-queue");
+    let pressure = waiting("max-pressure");
     assert!(
         queue < cycle && cycle < random && pressure < random,
         "random {random}, cycle {cycle}, longest queue {queue}, max pressure {pressure}"

@@ -19,12 +19,12 @@ fn one_vehicle_waits_at_a_red_light_and_restarts() {
         (0, vehicle(2, 6, 0, 1, 3, false)),
     ];
     for (action, after) in expected {
-        let outcome = w.step(&[action], &());
+        let outcome = w.apply(&[action], &());
         assert_eq!(w.vehicles(), [after]);
         assert_eq!(outcome.reward, 0.0 - f64::from(after.waiting) / 1000.0);
         assert_eq!(outcome.end, End::Running);
     }
-    let outcome = w.step(&[0], &());
+    let outcome = w.apply(&[0], &());
     assert_eq!((outcome.reward, outcome.end), (0.0, End::Terminated));
     // Ten steps from entry to leaving: seven cells and three steps of waiting.
     let left = Left { waiting: 3, travel: 10 };
@@ -52,12 +52,12 @@ fn a_queue_starts_one_after_the_other() {
     let queue = [vehicle(2, 0, 0, 1, 4, true), vehicle(2, 1, 0, 1, 6, true)];
     w.set_vehicles(&queue).unwrap();
     // Green: the first restarts; the second sees it stay, so it is held.
-    w.step(&[1], &());
+    w.apply(&[1], &());
     assert_eq!(w.vehicles(), [vehicle(2, 0, 0, 1, 5, true), vehicle(2, 1, 0, 1, 7, false)]);
     // The first moves out in this very step, so the second is not held: it restarts.
-    w.step(&[1], &());
+    w.apply(&[1], &());
     assert_eq!(w.vehicles(), [vehicle(2, 0, 0, 1, 6, false), vehicle(2, 2, 0, 1, 7, false)]);
-    let outcome = w.step(&[1], &());
+    let outcome = w.apply(&[1], &());
     assert_eq!(w.vehicles(), [vehicle(2, 1, 0, 1, 6, false), vehicle(2, 3, 0, 1, 7, false)]);
     assert_eq!(outcome.reward, -(13.0 / 2.0) / 1000.0);
 }
@@ -67,14 +67,14 @@ fn unmarked_vehicles_move_as_a_convoy_through_gap_and_lights() {
     let mut w = world(1, 2);
     let convoy: Vec<Vehicle> = (3..12).map(|c| vehicle(2, c, 0, 1, 0, false)).collect();
     w.set_vehicles(&convoy).unwrap();
-    w.step(&[1, 1], &());
+    w.apply(&[1, 1], &());
     let after: Vec<Vehicle> = (4..13).map(|c| vehicle(2, c, 0, 1, 0, false)).collect();
     assert_eq!(w.vehicles(), after);
     // One mark in the middle holds all behind it.
     let mut broken = convoy.clone();
     broken[4].marked = true;
     w.set_vehicles(&broken).unwrap();
-    w.step(&[1, 1], &());
+    w.apply(&[1, 1], &());
     let mut after: Vec<Vehicle> = (3..7).map(|c| vehicle(2, c, 0, 1, 1, true)).collect();
     after.push(vehicle(2, 7, 0, 1, 1, false));
     after.extend((9..13).map(|c| vehicle(2, c, 0, 1, 0, false)));
@@ -97,7 +97,7 @@ fn a_closed_ring_stays_put() {
     let mut w = world(1, 1);
     w.set_vehicles(&vehicles).unwrap();
     for steps in 1..=20 {
-        let outcome = w.step(&[steps % 2], &());
+        let outcome = w.apply(&[steps % 2], &());
         assert_eq!(outcome.reward, -(steps as f64) / 1000.0);
         let mut stuck: Vec<Vehicle> =
             vehicles.iter().map(|v| Vehicle { waiting: steps as u32, marked: true, ..*v }).collect();
@@ -110,7 +110,7 @@ fn a_closed_ring_stays_put() {
         open.remove(gone);
         let mut w = world(1, 1);
         w.set_vehicles(&open).unwrap();
-        w.step(&[0], &());
+        w.apply(&[0], &());
         assert!(w.vehicles().iter().all(|v| !v.marked && v.waiting == 0));
     }
 }
@@ -122,19 +122,19 @@ fn a_vehicle_in_the_junction_claims_its_next_cell() {
     let right = vehicle(2, 1, 0, 1, 0, false);
     let mut w = world(1, 1);
     w.set_vehicles(&[up(false), right]).unwrap();
-    w.step(&[1], &());
+    w.apply(&[1], &());
     assert_eq!(w.vehicles(), [vehicle(2, 1, 0, 1, 1, true), vehicle(2, 2, -1, 0, 0, false)]);
     // Also when it does not move now.
     w.set_vehicles(&[up(true), right]).unwrap();
-    w.step(&[1], &());
+    w.apply(&[1], &());
     assert_eq!(w.vehicles(), [vehicle(2, 1, 0, 1, 1, true), vehicle(3, 2, -1, 0, 1, false)]);
     // On its second crossing cell it claims nothing, and moves out in this step.
     w.set_vehicles(&[vehicle(2, 2, -1, 0, 0, false), right]).unwrap();
-    w.step(&[1], &());
+    w.apply(&[1], &());
     assert_eq!(w.vehicles(), [vehicle(1, 2, -1, 0, 0, false), vehicle(2, 2, 0, 1, 0, false)]);
     // On its stop line it claims (3, 2), which is nobody's stop line.
     w.set_vehicles(&[vehicle(4, 2, -1, 0, 0, false), right]).unwrap();
-    w.step(&[1], &());
+    w.apply(&[1], &());
     assert_eq!(w.vehicles(), [vehicle(2, 2, 0, 1, 0, false), vehicle(3, 2, -1, 0, 0, false)]);
 }
 
@@ -143,21 +143,21 @@ fn vehicles_enter_one_per_step_and_only_into_an_empty_cell() {
     // Three arrive at once. The first enters and moves on, the second enters in the next step, and so on.
     let mut w = world(1, 1).with_schedule(&[(0, 2, 0), (0, 2, 0), (0, 2, 0)]).unwrap();
     assert_eq!((w.outside(), w.pending(), w.inside()), (0, 3, 0));
-    w.step(&[0], &());
+    w.apply(&[0], &());
     assert_eq!((w.outside(), w.pending(), w.inside()), (2, 2, 1));
-    w.step(&[0], &());
+    w.apply(&[0], &());
     // The first is held at (2, 1); the second enters and is held behind it.
     assert_eq!(w.vehicles(), [vehicle(2, 0, 0, 1, 1, true), vehicle(2, 1, 0, 1, 1, true)]);
     for _ in 0..3 {
-        w.step(&[0], &());
+        w.apply(&[0], &());
         assert_eq!((w.outside(), w.inside()), (1, 2));
     }
     // Green: both restart, the first goes, the second goes in step 8 out of (2, 0), which was not empty before.
     for _ in 0..3 {
-        w.step(&[1], &());
+        w.apply(&[1], &());
         assert_eq!(w.outside(), 1);
     }
-    w.step(&[1], &());
+    w.apply(&[1], &());
     assert_eq!(w.outside(), 0);
 }
 
@@ -175,11 +175,11 @@ fn termination_wins_over_truncation() {
     }
     // Nothing scheduled: over after the first step, even if that is the limit.
     let mut empty = limited(1).with_schedule(&[]).unwrap();
-    assert_eq!(empty.step(&[0], &()).end, End::Terminated);
+    assert_eq!(empty.apply(&[0], &()).end, End::Terminated);
     let mut never =
         Traffic::new(TrafficOptions { arrival_probability: 0.0, ..TrafficOptions::default() }).unwrap();
-    never.reset(&mut stream(0));
-    assert_eq!(never.step(&[0; 4], &()).end, End::Terminated);
+    never.reset(&mut stream(0)).unwrap();
+    assert_eq!(never.apply(&[0; 4], &()).end, End::Terminated);
 }
 
 #[test]

@@ -6,11 +6,12 @@ mod hand_worked;
 mod pictures;
 mod properties;
 mod saving;
+mod scenes;
 mod turning;
 
 use super::{Arrival, Traffic, TrafficOptions, Vehicle};
 use crate::stream::{Purpose, Stream};
-use crate::world::{End, Outcome, World};
+use crate::world::{End, Exact, Outcome, World};
 
 pub fn world(rows: usize, cols: usize) -> Traffic {
     Traffic::new(TrafficOptions { rows, cols, ..TrafficOptions::default() })
@@ -85,7 +86,7 @@ pub fn arrivals(world: &Traffic, count: u32, steps: u32, stream: &mut Stream) ->
 pub fn run(world: &mut Traffic, actions: &[usize], most: usize) -> Vec<Outcome> {
     let mut outcomes = Vec::new();
     while outcomes.len() < most {
-        let outcome = world.step(actions, &());
+        let outcome = world.apply(actions, &());
         outcomes.push(outcome);
         if outcome.end != End::Running {
             break;

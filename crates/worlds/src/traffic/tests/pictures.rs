@@ -1,8 +1,8 @@
 //! Pictures pixel by pixel, painting in place, and painting after turning.
 
 use super::*;
+use crate::action::GroupAction;
 use crate::traffic::JunctionKey;
-use crate::world::Symmetric;
 
 /// A picture drawn in a text file; lines that begin with `# ` are remarks.
 fn drawn(text: &str) -> Vec<f32> {
@@ -19,9 +19,16 @@ fn drawn(text: &str) -> Vec<f32> {
         .collect()
 }
 
+fn pixels(shape: Option<[usize; 3]>) -> usize {
+    shape.unwrap().iter().product()
+}
+
 fn painted(world: &Traffic, key: JunctionKey) -> Vec<f32> {
-    let mut picture = vec![f32::NAN; world.picture_shape().len()];
-    world.render(&key, &mut picture);
+    let mut picture = vec![f32::NAN; pixels(world.spec().image)];
+    key.paint(&mut picture);
+    let mut by_id = vec![f32::NAN; picture.len()];
+    world.paint(key.0.into(), &mut by_id);
+    assert!(by_id == picture);
     picture
 }
 
@@ -29,10 +36,16 @@ fn painted(world: &Traffic, key: JunctionKey) -> Vec<f32> {
 fn an_empty_junction_is_as_drawn() {
     let text = include_str!("../../../testdata/traffic-empty-phase0.txt");
     let w = world(1, 1);
-    assert_eq!(w.picture_shape().len(), 3 * 35 * 35);
-    assert!(painted(&w, w.observation_key(0)) == drawn(text));
+    assert_eq!(w.spec().image, Some([3, 35, 35]));
+    let mut seen = vec![f32::NAN; 3 * 35 * 35];
+    w.observe(0, &mut seen);
+    assert!(seen == drawn(text));
+    assert!(painted(&w, w.key(0)) == drawn(text));
     let mut whole = vec![f32::NAN; 3 * 35 * 35];
     w.render_world(&mut whole);
+    assert!(whole == drawn(text));
+    whole.fill(f32::NAN);
+    w.team_image(&mut whole);
     assert!(whole == drawn(text));
 }
 
@@ -60,10 +73,10 @@ fn a_busy_junction_is_as_drawn() {
         cars.iter().map(|&(r, c, dr, dc)| vehicle(8 + r, c, dr, dc, 3, r == 2)).collect();
     w.set_vehicles(&vehicles).unwrap();
     w.set_phases(&[0, 0, 1, 0]).unwrap();
-    assert_eq!(w.observation_key(2).phase(), 1);
-    assert!(painted(&w, w.observation_key(2)) == drawn(text));
+    assert_eq!(w.key(2).phase(), 1);
+    assert!(painted(&w, w.key(2)) == drawn(text));
     let empty = include_str!("../../../testdata/traffic-empty-phase0.txt");
-    assert!(painted(&w, w.observation_key(3)) == drawn(empty));
+    assert!(painted(&w, w.key(3)) == drawn(empty));
 }
 
 #[test]
@@ -72,15 +85,16 @@ fn repainting_is_painting() {
     let mut stream = stream(4);
     let mut actions = [0; 4];
     for _ in 0..4 {
-        w.reset(&mut stream);
-        let mut keys: Vec<JunctionKey> = (0..4).map(|j| w.observation_key(j)).collect();
+        w.reset(&mut stream).unwrap();
+        let mut keys: Vec<JunctionKey> = (0..4).map(|j| w.key(j)).collect();
         let mut pictures: Vec<Vec<f32>> = keys.iter().map(|&k| painted(&w, k)).collect();
         for _ in 0..200 {
             act(&mut actions, 0.3, &mut stream);
-            w.step(&actions, &());
+            w.apply(&actions, &());
             for j in 0..4 {
-                let key = w.observation_key(j);
-                w.repaint(&keys[j], &key, &mut pictures[j]);
+                let key = w.key(j);
+                w.repaint(keys[j].0.into(), key.0.into(), &mut pictures[j]);
+                assert_eq!(w.id(j), Some(key.0.into()));
                 keys[j] = key;
                 assert!(pictures[j] == painted(&w, key));
             }
@@ -89,8 +103,8 @@ fn repainting_is_painting() {
 }
 
 /// Turns square pictures pixel by pixel.
-fn turn(w: &Traffic, g: usize, side: usize, picture: &[f32]) -> Vec<f32> {
-    let gather = w.symmetry().plane.gather(g, side);
+fn turn(acts: &GroupAction, g: usize, side: usize, picture: &[f32]) -> Vec<f32> {
+    let gather = acts.plane().unwrap().gather(g, side);
     picture.chunks_exact(side * side).flat_map(|channel| gather.iter().map(|&p| channel[p])).collect()
 }
 
@@ -99,25 +113,27 @@ fn painting_commutes_with_turning() {
     let mut stream = stream(6);
     for size in 1..4 {
         let mut w = world(size, size);
-        w.reset(&mut stream);
+        w.reset(&mut stream).unwrap();
         let mut actions = vec![0; size * size];
+        let acts = GroupAction::new(w.spec()).unwrap();
         let shape = w.world_shape();
+        assert_eq!(w.spec().team_image, Some(shape));
         for _ in 0..60 {
             act(&mut actions, 0.3, &mut stream);
-            w.step(&actions, &());
-            let mut whole = vec![f32::NAN; shape.len()];
+            w.apply(&actions, &());
+            let mut whole = vec![f32::NAN; pixels(Some(shape))];
             w.render_world(&mut whole);
-            for g in w.symmetry().group.elements() {
-                let turned = w.turned(g).unwrap();
+            for g in acts.group.elements() {
+                let turned = w.transformed(g).unwrap();
                 for agent in 0..w.agents() {
-                    let key = w.observation_key(agent);
-                    let image = w.turn_key(g, &key);
-                    assert_eq!(turned.observation_key(w.turn_agent(g, agent)), image);
-                    assert!(painted(&w, image) == turn(&w, g, 35, &painted(&w, key)));
+                    let key = w.key(agent);
+                    let image = JunctionKey(w.transform_id(g, key.0.into()) as u32);
+                    assert_eq!(turned.key(acts.agent(g, agent)), image);
+                    assert!(painted(&w, image) == turn(&acts, g, 35, &painted(&w, key)));
                 }
-                let mut image = vec![f32::NAN; shape.len()];
+                let mut image = vec![f32::NAN; pixels(Some(shape))];
                 turned.render_world(&mut image);
-                assert!(image == turn(&w, g, shape.width, &whole));
+                assert!(image == turn(&acts, g, shape[2], &whole));
             }
         }
     }
@@ -130,23 +146,24 @@ fn the_worlds_picture_is_made_of_the_junctions_pictures() {
     w.set_vehicles(&strewn(&w, 0.5, 0.5, &mut stream)).unwrap();
     w.set_phases(&[0, 1, 1, 0, 0, 1]).unwrap();
     let shape = w.world_shape();
-    assert_eq!((shape.height, shape.width), (75, 115));
-    let mut whole = vec![f32::NAN; shape.len()];
+    assert_eq!(shape, [3, 75, 115]);
+    let [_, height, width] = shape;
+    let mut whole = vec![f32::NAN; pixels(Some(shape))];
     w.render_world(&mut whole);
     for agent in 0..6 {
-        let block = painted(&w, w.observation_key(agent));
+        let block = painted(&w, w.key(agent));
         let (top, left) = (40 * (agent / 3), 40 * (agent % 3));
         for (k, pixel) in block.iter().enumerate() {
             let (channel, i, j) = (k / 1225, k / 35 % 35, k % 35);
-            let at = (channel * shape.height + top + i) * shape.width + left + j;
+            let at = (channel * height + top + i) * width + left + j;
             assert_eq!(whole[at], *pixel);
         }
     }
     // The gap cells between them: a lane, and the vehicles on it.
     for v in w.vehicles().iter().filter(|v| v.col % 8 == 7) {
-        let centre = (2 * shape.height + 5 * v.row + 2) * shape.width + 5 * v.col + 2;
+        let centre = (2 * height + 5 * v.row + 2) * width + 5 * v.col + 2;
         assert_eq!(whole[centre], 1.0);
     }
-    assert_eq!(whole[(5 * 2) * shape.width + 35], 0.5);
-    assert_eq!(whole[(5 * 3) * shape.width + 35], 0.0);
+    assert_eq!(whole[(5 * 2) * width + 35], 0.5);
+    assert_eq!(whole[(5 * 3) * width + 35], 0.0);
 }

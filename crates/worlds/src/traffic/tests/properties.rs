@@ -31,7 +31,7 @@ proptest! {
         act(&mut actions, 1.0, &mut stream);
         for _ in 0..step_limit {
             act(&mut actions, change, &mut stream);
-            let outcome = fast.step(&actions, &());
+            let outcome = fast.apply(&actions, &());
             let report = slow.step(&actions);
             prop_assert_eq!(fast.vehicles(), slow.vehicles());
             prop_assert_eq!(outcome.reward, report.reward);
@@ -63,14 +63,14 @@ proptest! {
     ) {
         let mut stream = stream(seed);
         let mut w = world(rows, cols);
-        w.reset(&mut stream);
+        w.reset(&mut stream).unwrap();
         let scheduled = w.pending();
         prop_assert_eq!(w.schedule().len(), scheduled);
         let mut actions = vec![0; rows * cols];
         for t in 0..100 {
             act(&mut actions, change, &mut stream);
             let before = w.clone();
-            let outcome = w.step(&actions, &());
+            let outcome = w.apply(&actions, &());
             let later = w.schedule().iter().filter(|a| a.0 as usize > t).count();
             prop_assert_eq!(w.pending(), later + w.outside());
             prop_assert_eq!(scheduled, later + w.outside() + w.inside() + w.finished().vehicles as usize);
@@ -104,7 +104,7 @@ proptest! {
         for _ in 0..60 {
             prop_assert!(a == b);
             act(&mut actions, 0.3, &mut stream);
-            prop_assert_eq!(a.step(&actions, &()), b.step(&actions, &()));
+            prop_assert_eq!(a.apply(&actions, &()), b.apply(&actions, &()));
         }
     }
 }
@@ -155,13 +155,13 @@ fn followed(before: &Traffic, after: &Traffic) -> Result<(), TestCaseError> {
 #[test]
 fn the_same_seed_gives_the_same_episode_and_a_reset_forgets() {
     let mut a = world(2, 3);
-    a.reset(&mut stream(1));
+    a.reset(&mut stream(1)).unwrap();
     let mut b = world(2, 3);
-    b.reset(&mut stream(2));
+    b.reset(&mut stream(2)).unwrap();
     run(&mut b, &[1; 6], 40);
-    b.reset(&mut stream(1));
+    b.reset(&mut stream(1)).unwrap();
     assert!(a == b);
-    b.reset(&mut stream(2));
+    b.reset(&mut stream(2)).unwrap();
     assert!(a != b);
 }
 
@@ -171,7 +171,7 @@ fn arrivals_come_with_their_probability() {
     let mut stream = stream(5);
     let mut total = 0;
     for _ in 0..1000 {
-        w.reset(&mut stream);
+        w.reset(&mut stream).unwrap();
         total += w.pending();
     }
     // 800,000 draws at 0.1: five standard deviations are 1,342.
@@ -182,7 +182,7 @@ fn arrivals_come_with_their_probability() {
         let mut stream = super::stream(9);
         let mut w =
             Traffic::new(TrafficOptions { arrival_probability: p, ..TrafficOptions::default() }).unwrap();
-        w.reset(&mut stream);
+        w.reset(&mut stream).unwrap();
         (w.pending(), stream.word())
     };
     assert_eq!((position(0.0).0, position(1.0).0), (0, 800));
@@ -194,12 +194,12 @@ fn a_hundred_by_a_hundred_junctions_run() {
     let mut w = world(100, 100);
     assert_eq!(w.cells(), (799, 799));
     let mut stream = stream(8);
-    w.reset(&mut stream);
+    w.reset(&mut stream).unwrap();
     let scheduled = w.pending();
     let mut actions = vec![0; 10_000];
     for _ in 0..150 {
         act(&mut actions, 0.2, &mut stream);
-        w.step(&actions, &());
+        w.apply(&actions, &());
     }
     assert_eq!(scheduled, w.outside() + w.inside() + w.finished().vehicles as usize);
     assert_eq!(w.vehicles().len(), w.inside());

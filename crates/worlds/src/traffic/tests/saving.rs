@@ -6,11 +6,11 @@ use serde_json::{Value, json};
 fn midway() -> Traffic {
     let mut w = world(2, 3);
     let mut stream = stream(12);
-    w.reset(&mut stream);
+    w.reset(&mut stream).unwrap();
     let mut actions = [0; 6];
     for _ in 0..45 {
         act(&mut actions, 0.2, &mut stream);
-        w.step(&actions, &());
+        w.apply(&actions, &());
     }
     w
 }
@@ -21,7 +21,7 @@ fn a_saved_state_has_the_same_future() {
     let text = a.save().to_string();
     let saved: Value = serde_json::from_str(&text).unwrap();
     let mut b = world(2, 3);
-    b.reset(&mut stream(13));
+    b.reset(&mut stream(13)).unwrap();
     b.load(&saved).unwrap();
     let mut c = Traffic::restore(&saved).unwrap();
     assert!(a == b && a == c);
@@ -30,20 +30,19 @@ fn a_saved_state_has_the_same_future() {
     let mut actions = [0; 6];
     for _ in 0..200 {
         act(&mut actions, 0.2, &mut stream);
-        let outcome = a.step(&actions, &());
-        assert_eq!(outcome, b.step(&actions, &()));
-        assert_eq!(outcome, c.step(&actions, &()));
+        let outcome = a.apply(&actions, &());
+        assert_eq!(outcome, b.apply(&actions, &()));
+        assert_eq!(outcome, c.apply(&actions, &()));
         assert!(a == b && a == c);
     }
     assert_eq!(a.finished(), b.finished());
 }
 
 #[test]
-fn a_turned_state_saves_as_its_turned_self() {
-    use crate::world::Symmetric;
+fn a_transformed_state_saves_as_its_transformed_self() {
     let w = midway();
-    let turned = w.turned(1).unwrap();
-    let back = Traffic::restore(&turned.save()).unwrap().turned(1).unwrap();
+    let transformed = w.transformed(1).unwrap();
+    let back = Traffic::restore(&transformed.save()).unwrap().transformed(1).unwrap();
     assert_eq!(back.save(), w.save());
 }
 

@@ -1,8 +1,6 @@
 //! The optimal policy as a controller.
 
 use super::{Table, joint_moves};
-use crate::controller::Controller;
-use crate::stream::Stream;
 use crate::wildlife::rules::Room;
 use crate::wildlife::{STEP_LIMIT, Wildlife};
 use std::sync::Arc;
@@ -55,14 +53,12 @@ impl Optimal {
     }
 }
 
-impl Controller<Wildlife> for Optimal {
-    fn name(&self) -> &str {
-        "optimal"
-    }
-
+impl Optimal {
+    /// Writes the best joint move.
+    ///
     /// # Panics
     /// If `world` is not of the size that was solved.
-    fn act(&mut self, world: &Wildlife, _stream: &mut Stream, actions: &mut [usize]) {
+    pub fn act(&mut self, world: &Wildlife, actions: &mut [usize]) {
         self.best(world, |moves| actions.copy_from_slice(moves));
     }
 }

@@ -1,14 +1,15 @@
 //! The solver against a brute-force oracle, and against its own policy in simulation.
 
 use super::*;
+use crate::batch::Batch;
+use crate::controller::Named;
 use crate::episode::play;
-use crate::wildlife::Captures;
-use crate::world::{End, World};
+use crate::world::{End, Exact, World};
 
 /// The reward of a joint action, and the states that may follow it.
 type Tried = (f64, Vec<usize>);
 
-/// The optimum over all ordered absolute states, through the world's own `step`, without any symmetry.
+/// The optimum over all ordered absolute states, through the world's own `apply`, without any symmetry.
 fn brute_force(drones: usize, grid: usize) -> f64 {
     let cells = grid * grid;
     let mut world = Wildlife::new(drones, grid).unwrap();
@@ -34,7 +35,7 @@ fn brute_force(drones: usize, grid: usize) -> f64 {
             let mut next = Vec::new();
             for chance in 0..MOVES {
                 world = start.clone();
-                let outcome = world.step(&actions, &chance);
+                let outcome = world.apply(&actions, &chance);
                 reward = outcome.reward;
                 if outcome.end == End::Running {
                     next.push(number(&world));
@@ -77,7 +78,9 @@ fn the_policy_reaches_the_optimum() {
     for (drones, grid, episodes) in [(2, 5, 4000), (2, 7, 2000), (3, 7, 4000)] {
         let optimum = solve(drones, grid).unwrap();
         let world = Wildlife::new(drones, grid).unwrap();
-        let played = play(&world, &mut optimum.controller(), &mut Captures::default(), episodes, 11).unwrap();
+        let mut best = Named::new("optimal", &world).unwrap();
+        let played = play(&mut Batch::of(&world, 1), &mut best, episodes, 11).unwrap();
+        assert_eq!(world.optimum(), Some(optimum.mean_return()));
         let gap = (played.total.mean - optimum.mean_return()).abs();
         assert!(
             gap < 3.0 * played.total.stderr,

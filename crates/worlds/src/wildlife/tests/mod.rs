@@ -2,6 +2,7 @@
 
 mod pictures;
 mod rules;
+mod scenes;
 mod states;
 mod symmetry;
 
@@ -37,8 +38,13 @@ fn random_actions(world: &Wildlife, stream: &mut Stream) -> Vec<usize> {
     (0..world.team()).map(|_| stream.below(MOVES as u32) as usize).collect()
 }
 
-fn neighbours(world: &Wildlife, agent: usize) -> Vec<Edge> {
-    let mut edges = Vec::new();
+/// Whom an agent hears, and along which vector.
+fn neighbours(world: &Wildlife, agent: usize) -> Vec<(usize, Vec<f32>)> {
+    let mut edges = Edges::default();
     world.neighbours(agent, &mut edges);
-    edges
+    edges.iter().map(|(from, vector)| (from, vector.to_vec())).collect()
+}
+
+fn pixels(world: &Wildlife) -> usize {
+    world.spec().image.unwrap().iter().product()
 }

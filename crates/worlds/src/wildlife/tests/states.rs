@@ -9,11 +9,11 @@ proptest! {
     fn a_saved_episode_has_the_same_future(drones in 2usize..6, half in 1usize..5, played in 0usize..99, seed: u64) {
         let mut world = Wildlife::new(drones, 2 * half + 1).unwrap();
         let mut stream = Stream::new(seed, Purpose::World, 0);
-        world.reset(&mut stream);
+        world.reset(&mut stream).unwrap();
         for _ in 0..played {
             let draw = world.draw(&mut stream);
-            if world.step(&random_actions(&world, &mut stream), &draw).end != End::Running {
-                world.reset(&mut stream);
+            if world.apply(&random_actions(&world, &mut stream), &draw).end != End::Running {
+                world.reset(&mut stream).unwrap();
             }
         }
         let text = serde_json::to_string(&world.save()).unwrap();
@@ -24,7 +24,7 @@ proptest! {
             prop_assert_eq!(world.save(), other.save());
             let draw = world.draw(&mut stream);
             let actions = random_actions(&world, &mut stream);
-            prop_assert_eq!(world.step(&actions, &draw), other.step(&actions, &draw));
+            prop_assert_eq!(world.apply(&actions, &draw), other.apply(&actions, &draw));
         }
     }
 }

@@ -1,0 +1,61 @@
+//! What an agent does with what it sees and hears: its part of the network.
+
+use super::{Agent, Workspace};
+use crate::error::Result;
+use crate::message::Place;
+use crate::observation::{Observation, Sensed};
+use equimarl_nn::Sent;
+use std::time::Duration;
+
+impl Agent {
+    /// Encodes what it sees: what it tells its neighbours first. Nobody tells it the features of senders that do not act,
+    /// so it encodes those too; they stay the same in all rounds.
+    pub(super) fn encode(&mut self, seen: Observation, work: &mut Workspace) -> Result<()> {
+        match self.shape.image {
+            true => self.policy.encode(&seen.own, &mut work.scratch, &mut self.own)?,
+            false => self.policy.encode_features(&seen.own, &mut work.scratch, &mut self.own)?,
+        }
+        self.senders.clear();
+        for (kind, (sensed, &dim)) in seen.senders.into_iter().zip(&self.shape.senders).enumerate() {
+            let mut features = vec![];
+            // A kind without features has none here.
+            for one in sensed.features.chunks_exact(dim.max(1)) {
+                self.policy.encode_sender(kind, one, &mut work.scratch, &mut work.mixed)?;
+                features.extend_from_slice(&work.mixed);
+            }
+            self.senders.push(Sensed { edges: sensed.edges, features });
+        }
+        Ok(())
+    }
+
+    /// Round `l` with what was heard, senders in their order: the bits that the whole network gets.
+    pub(super) fn mix(&mut self, place: Place, l: u8, took: Duration, work: &mut Workspace) -> Result<()> {
+        work.edges.clear();
+        work.received.clear();
+        let mut heard = 0;
+        for (&member, vector) in self.neighbours.iter().zip(self.edges.chunks_exact(self.shape.edge)) {
+            if let Some(features) = self.inbox.get(place, l, member) {
+                work.edges.extend_from_slice(vector);
+                work.received.extend_from_slice(features);
+                heard += 1;
+            }
+        }
+        let expected = self.neighbours.len() as u32;
+        self.heard += heard;
+        self.report.expected += expected;
+        self.report.missed += expected - heard;
+        self.report.rounds.push(u32::try_from(took.as_micros()).unwrap_or(u32::MAX));
+        let agents = Sent { edges: &work.edges, features: &work.received };
+        let (scratch, mixed) = (&mut work.scratch, &mut work.mixed);
+        if self.shape.image {
+            self.policy.round(l.into(), &self.own, agents.edges, agents.features, scratch, mixed)?;
+        } else {
+            let senders = self.senders.iter();
+            let senders: Vec<Sent<'_>> =
+                senders.map(|of| Sent { edges: &of.edges, features: &of.features }).collect();
+            self.policy.round_among(l.into(), &self.own, agents, &senders, scratch, mixed)?;
+        }
+        std::mem::swap(&mut self.own, &mut work.mixed);
+        Ok(())
+    }
+}

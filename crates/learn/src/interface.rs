@@ -1,0 +1,66 @@
+//! What a network needs to know of a world, from the world's declaration.
+
+use crate::error::Result;
+use equimarl_nn::{Kind, SenderKind, Senses, Setting, WorldShape};
+use equimarl_worlds::{GroupAction, Spec, permutation};
+
+/// What networks of this kind need to know of a world.
+///
+/// # Errors
+/// If the declaration contradicts itself.
+pub fn setting(spec: &Spec, kind: Kind) -> Result<Setting> {
+    let acts = GroupAction::new(spec)?;
+    let rep = spec.actions.rep();
+    Ok(Setting {
+        world: spec.world.clone(),
+        agents: spec.agents,
+        picture: spec.image.unwrap_or_default(),
+        actions: rep.into(),
+        central_picture: spec.team_image.unwrap_or_default(),
+        central_heads: if kind.is_central() { heads(spec, &acts, rep) } else { vec![] },
+        features: spec.features.clone(),
+        edge: spec.edge.clone(),
+        senders: spec
+            .senders
+            .iter()
+            .map(|s| SenderKind { name: s.kind.clone(), features: s.features.clone() })
+            .collect(),
+    })
+}
+
+/// The heads of a network for the whole team. Where agents keep their places each has a head of its own; elsewhere the group
+/// permutes all logits at once. A group that does not act on the whole world has none.
+fn heads(spec: &Spec, acts: &GroupAction, rep: &str) -> Vec<String> {
+    let (agents, actions) = (spec.agents, spec.actions.count());
+    if !acts.is_global() {
+        return vec![];
+    }
+    let still = acts.group.elements().all(|g| (0..agents).all(|i| acts.agent(g, i) == i));
+    if still && spec.team_image.is_some_and(|[channels, ..]| channels == agents) {
+        return vec![rep.to_string(); agents];
+    }
+    let to = |g, k| acts.agent(g, k / actions) * actions + acts.action(g, k % actions);
+    vec![permutation(&acts.group, agents * actions, to)]
+}
+
+/// Refuses a world that a network was not made for.
+///
+/// # Errors
+/// If what agents see or do differs, or a central network was made for another team.
+pub fn check_fit(spec: &Spec, network: &equimarl_nn::NetworkConfig) -> Result<()> {
+    network.check_world(&WorldShape {
+        world: &spec.world,
+        agents: spec.agents,
+        image: spec.image,
+        team_image: spec.team_image,
+        actions: spec.actions.count(),
+    })?;
+    let acts = GroupAction::new(spec)?;
+    let senders = spec.senders.iter().enumerate().map(|(k, s)| (s.kind.as_str(), acts.sender_dim(k)));
+    network.check_senses(&Senses {
+        features: acts.features_dim(),
+        edge: acts.edge_dim(),
+        senders: senders.collect(),
+    })?;
+    Ok(())
+}

@@ -1,0 +1,248 @@
+//! Messages of one kind of sender: m_ij = relu(W \[f_i (+) e_ij (+) f_j\] + b), and their mean over the senders j that i
+//! hears, zero if there are none. W (L_g (+) E_g (+) L_g) = L_g W, so that the mean turns when everything else turns.
+//!
+//! W \[f_i (+) e_ij (+) f_j\] = A f_i + B e_ij + C f_j: A f_i + b is computed once per receiver and C f_j once per sender, and an
+//! edge costs B e_ij and two additions. A sender that has nothing to tell but where it is has no C.
+
+use super::stack::not_its_coefficients;
+use super::{LinearWork, Space, check_relu};
+use crate::error::Result;
+use equimarl_group::Rep;
+use equimarl_kernels::edges::{self, Columns};
+use equimarl_kernels::linear::{Gradients, Linear, Packed, Realiser};
+use equimarl_kernels::messages::Graph;
+use equimarl_kernels::realise::Realisation;
+use std::ops::Range;
+
+/// Some columns of W: a dense layer of its own.
+#[derive(Clone, Debug)]
+struct Part {
+    weight: Realisation,
+    bias: Realisation,
+    kernel: Linear,
+    realiser: Realiser,
+}
+
+/// Equivariant messages, made edge by edge and averaged.
+#[derive(Clone, Debug)]
+pub struct Messages {
+    space: Box<Space>,
+    /// A and b.
+    own: Part,
+    /// B.
+    edge: Part,
+    /// C, if senders have features.
+    sent: Option<Part>,
+}
+
+/// Whom the agents hear of one kind, across which vectors, and the features of those: a row per sender that the graph
+/// names, or none if senders have none.
+#[derive(Clone, Copy, Debug)]
+pub struct Heard<'a> {
+    /// The senders that each agent hears.
+    pub graph: &'a Graph,
+    /// One edge vector per edge of the graph, in its order.
+    pub edges: &'a [f32],
+    /// The senders' features.
+    pub senders: &'a [f32],
+}
+
+/// What one agent hears of one kind: an edge vector per sender, and a row of features each if senders have any.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Sent<'a> {
+    /// One edge vector per sender, in the plane or in the edge representation of the world.
+    pub edges: &'a [f32],
+    /// One row of features per sender, in the same order.
+    pub features: &'a [f32],
+}
+
+/// Weights in the orders that the passes read them.
+#[derive(Clone, Debug, Default)]
+pub struct MessagesWeights {
+    own: Packed,
+    edge: Packed,
+    sent: Packed,
+}
+
+/// What is kept for the backward pass, and working memory; reuse it to avoid allocation.
+#[derive(Clone, Debug, Default)]
+pub struct MessagesWork {
+    own: Vec<f32>,
+    sent: Vec<f32>,
+    messages: Vec<f32>,
+    down: Vec<f32>,
+    dsent: Vec<f32>,
+    dmessages: Vec<f32>,
+    dense: LinearWork,
+    /// The gradient of the receivers' features by way of these messages.
+    pub(super) dfeatures: Vec<f32>,
+    /// The gradient of the senders' features.
+    pub(super) dsenders: Vec<f32>,
+}
+
+impl Part {
+    /// `bias` is nothing for all parts but one, since a sum has one bias.
+    fn new(space: &Space, columns: Range<usize>, with_bias: bool) -> Result<Part> {
+        let ([weights, biases], outputs) = (space.ranks(), space.output().dim());
+        let weight = space.weight().columns(space.input().dim(), columns.clone())?;
+        let weight = Realisation::stacked(weights + biases, [(0, &weight)])?;
+        let bias = match with_bias {
+            true => Realisation::stacked(weights + biases, [(weights, space.bias())])?,
+            false => Realisation::new(weights + biases, vec![0; outputs + 1], vec![], vec![])?,
+        };
+        let kernel = Linear::new(columns.len(), outputs)?;
+        let realiser = kernel.realiser(&weight, &bias)?;
+        Ok(Part { weight, bias, kernel, realiser })
+    }
+
+    fn forward(&self, packed: &Packed, x: &[f32], out: &mut Vec<f32>) -> Result<()> {
+        out.resize(x.len() / self.kernel.inputs() * self.kernel.outputs(), 0.0);
+        Ok(self.kernel.forward(packed, x, false, out)?)
+    }
+
+    /// Writes `dx` if it is asked for, and adds to the gradients of the coefficients.
+    fn backward(
+        &self,
+        packed: &Packed,
+        (x, dout): (&[f32], &[f32]),
+        work: &mut LinearWork,
+        dx: Option<&mut Vec<f32>>,
+        gradients: &mut [f32],
+    ) -> Result<()> {
+        work.w.resize(self.weight.entries(), 0.0);
+        work.b.resize(self.bias.entries(), 0.0);
+        let dx = dx.map(|dx| {
+            dx.resize(x.len(), 0.0);
+            &mut dx[..]
+        });
+        let dense = Gradients { w: &mut work.w, b: &mut work.b };
+        self.kernel.backward(packed, x, dout, &mut work.kernel, dx, dense)?;
+        self.weight.add_adjoint(&work.w, gradients)?;
+        Ok(self.bias.add_adjoint(&work.b, gradients)?)
+    }
+}
+
+impl Messages {
+    /// From receivers' features, edge vectors and senders' features, if they have any, to messages in `output`.
+    ///
+    /// # Errors
+    /// If a ReLU would break the symmetry of the messages.
+    pub fn new(features: &Rep, edge: &Rep, senders: Option<&Rep>, output: &Rep) -> Result<Messages> {
+        check_relu(output)?;
+        let mut input = features.clone().plus(edge)?;
+        let (first, second) = (features.dim(), input.dim());
+        if let Some(senders) = senders {
+            input = input.plus(senders)?;
+        }
+        let space = Box::new(Space::new(&input, output, None)?);
+        Ok(Messages {
+            own: Part::new(&space, 0..first, true)?,
+            edge: Part::new(&space, first..second, false)?,
+            sent: senders.map(|_| Part::new(&space, second..input.dim(), false)).transpose()?,
+            space,
+        })
+    }
+
+    /// The space of W and b.
+    pub fn space(&self) -> &Space {
+        &self.space
+    }
+
+    /// The number of coefficients.
+    pub fn parameters(&self) -> usize {
+        self.space.parameters()
+    }
+
+    /// Puts the weights in the orders that the passes read them.
+    ///
+    /// # Errors
+    /// If the number of coefficients does not fit.
+    pub fn realise(&self, parameters: &[f32], weights: &mut MessagesWeights) -> Result<()> {
+        let MessagesWeights { own, edge, sent } = weights;
+        for (part, packed) in [(Some(&self.own), own), (Some(&self.edge), edge), (self.sent.as_ref(), sent)] {
+            if let Some(part) = part {
+                part.kernel.realise(&part.realiser, parameters, packed)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The mean message of every agent, in `columns` of the rows `means`.
+    ///
+    /// # Errors
+    /// If features and edges do not fit the graph, or `weights` are another layer's.
+    pub fn forward(
+        &self,
+        weights: &MessagesWeights,
+        heard: Heard<'_>,
+        features: &[f32],
+        work: &mut MessagesWork,
+        (means, columns): (&mut [f32], Columns),
+    ) -> Result<()> {
+        self.own.forward(&weights.own, features, &mut work.own)?;
+        self.edge.forward(&weights.edge, heard.edges, &mut work.messages)?;
+        if let Some(part) = &self.sent {
+            part.forward(&weights.sent, heard.senders, &mut work.sent)?;
+        }
+        let sent = self.sent.as_ref().map(|_| &work.sent[..]);
+        Ok(edges::forward(heard.graph, columns, &work.own, sent, &mut work.messages, means)?)
+    }
+
+    /// The mean message of one agent, from what it received: the same bits as in [`Messages::forward`].
+    ///
+    /// # Errors
+    /// If a length does not fit.
+    pub fn one(
+        &self,
+        weights: &MessagesWeights,
+        own: &[f32],
+        heard: Sent<'_>,
+        work: &mut MessagesWork,
+        mean: &mut [f32],
+    ) -> Result<()> {
+        self.own.forward(&weights.own, own, &mut work.own)?;
+        self.edge.forward(&weights.edge, heard.edges, &mut work.messages)?;
+        if let Some(part) = &self.sent {
+            part.forward(&weights.sent, heard.features, &mut work.sent)?;
+        }
+        let sent = self.sent.as_ref().map(|_| &work.sent[..]);
+        Ok(edges::one(&work.own, sent, &mut work.messages, mean)?)
+    }
+
+    /// Given what went into the last forward pass and the gradient of the means: writes those of receivers' and senders'
+    /// features into `work`, and adds to those of the coefficients.
+    ///
+    /// # Errors
+    /// If a length does not fit.
+    pub fn backward(
+        &self,
+        weights: &MessagesWeights,
+        heard: Heard<'_>,
+        features: &[f32],
+        work: &mut MessagesWork,
+        (dmeans, columns): (&[f32], Columns),
+        gradients: &mut [f32],
+    ) -> Result<()> {
+        if gradients.len() != self.parameters() {
+            return Err(not_its_coefficients(gradients.len()));
+        }
+        let MessagesWork { own, sent, messages, down, dsent, dmessages, dense, dfeatures, dsenders } = work;
+        down.resize(own.len(), 0.0);
+        dmessages.resize(messages.len(), 0.0);
+        dsent.resize(sent.len(), 0.0);
+        let into = edges::Gradients {
+            own: down,
+            edges: dmessages,
+            sent: self.sent.as_ref().map(|_| &mut dsent[..]),
+        };
+        edges::backward(heard.graph, columns, messages, dmeans, into)?;
+        self.own.backward(&weights.own, (features, down), dense, Some(dfeatures), gradients)?;
+        self.edge.backward(&weights.edge, (heard.edges, dmessages), dense, None, gradients)?;
+        match &self.sent {
+            Some(part) => {
+                part.backward(&weights.sent, (heard.senders, dsent), dense, Some(dsenders), gradients)
+            }
+            None => Ok(()),
+        }
+    }
+}

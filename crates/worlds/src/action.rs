@@ -1,0 +1,400 @@
+//! How a group acts on a world, worked out from its declaration for every element.
+
+use crate::error::{Error, Result};
+use crate::spec::Spec;
+use equimarl_group::{Element, Group, Plane, Rep};
+
+/// The action of every group element on agents, actions, pixels, vectors and edges.
+#[derive(Clone, Debug)]
+pub struct GroupAction {
+    /// The group.
+    pub group: Group,
+    plane: Option<Plane>,
+    agents: Option<Vec<Vec<usize>>>,
+    actions: Vec<Vec<usize>>,
+    edge: Vec<Matrix>,
+    features: Vec<Matrix>,
+    senders: Vec<Vec<Matrix>>,
+}
+
+/// A small square matrix, row by row.
+#[derive(Clone, Debug, PartialEq)]
+struct Matrix {
+    dim: usize,
+    entries: Vec<f32>,
+}
+
+impl Matrix {
+    fn of(rep: &Rep, g: Element) -> Matrix {
+        let matrix = rep.matrix(g);
+        let dim = matrix.nrows();
+        // Nearly whole numbers are whole: then turning by quarters is exact.
+        let tidy = |x: f64| if (x - x.round()).abs() < 1e-9 { x.round() } else { x };
+        let entries = (0..dim * dim).map(|k| tidy(matrix[(k / dim, k % dim)]) as f32).collect();
+        Matrix { dim, entries }
+    }
+
+    /// Whether it only permutes and negates numbers, which rounds nothing.
+    fn is_exact(&self) -> bool {
+        self.entries.chunks_exact(self.dim.max(1)).all(|row| {
+            row.iter().filter(|x| x.abs() == 1.0).count() == 1
+                && row.iter().filter(|x| **x != 0.0).count() == 1
+        })
+    }
+
+    fn apply(&self, v: &[f32], out: &mut [f32]) {
+        for (row, out) in self.entries.chunks_exact(self.dim.max(1)).zip(out) {
+            // From the first product on, so that -0 stays what it is.
+            let mut products = row.iter().zip(v).map(|(a, b)| a * b);
+            let first = products.next().unwrap_or(0.0);
+            *out = products.fold(first, |sum, x| sum + x);
+        }
+    }
+}
+
+impl GroupAction {
+    /// Works out a declaration.
+    ///
+    /// # Errors
+    /// If it contradicts itself; the line names the field.
+    pub fn new(spec: &Spec) -> Result<GroupAction> {
+        let bad = |field: &str, why: String| {
+            Error::BadWorld(format!("the declaration of `{}`: `{field}` {why}", spec.world))
+        };
+        let parse = |field: &str, group: &Group, text: &str| {
+            Rep::parse(group, text).map_err(|e| bad(field, format!("is `{text}`: {e}")))
+        };
+        if spec.agents == 0 {
+            return Err(bad("agents", "is 0, and a team has at least one".into()));
+        }
+        let group: Group =
+            spec.group.parse().map_err(|e| bad("group", format!("is `{}`: {e}", spec.group)))?;
+        if spec.image.is_none() && spec.features.is_empty() {
+            return Err(bad("features", "is empty, and there is no `image`: agents see nothing".into()));
+        }
+        for (field, image) in [("image", spec.image), ("team_image", spec.team_image)] {
+            if image.is_some_and(|shape| shape.contains(&0)) {
+                return Err(bad(field, "has a side of 0".into()));
+            }
+        }
+        if let Some([_, height, width]) = spec.image.filter(|[_, height, width]| height != width) {
+            return Err(bad("image", format!("is {height} x {width}; what an agent sees is square")));
+        }
+        let plane = match (spec.plane.as_str(), spec.image) {
+            ("", _) => Plane::new(&group).ok(),
+            (text, _) => Some(
+                parse("plane", &group, text)
+                    .and_then(|rep| Plane::by(&rep).map_err(|e| bad("plane", format!("is `{text}`: {e}"))))?,
+            ),
+        };
+        if spec.image.is_some() && plane.is_none() {
+            return Err(bad(
+                "group",
+                format!("is {group}, which does not turn images; C1, C2, C4, D1, D2 and D4 do"),
+            ));
+        }
+        if spec.image.is_some() && !spec.features.is_empty() {
+            let why = format!("is `{}`, and there is an `image`: agents see one or the other", spec.features);
+            return Err(bad("features", why));
+        }
+        let edge = match (spec.edge.as_str(), &plane) {
+            ("", Some(plane)) => group
+                .elements()
+                .map(|g| Matrix {
+                    dim: 2,
+                    entries: plane.matrix(g).as_flattened().iter().map(|&x| x as f32).collect(),
+                })
+                .collect(),
+            ("", None) => {
+                return Err(bad(
+                    "edge",
+                    format!("is empty, and {group} does not act on the plane: say how edge vectors turn"),
+                ));
+            }
+            (text, _) => {
+                let rep = parse("edge", &group, text)?;
+                group.elements().map(|g| Matrix::of(&rep, g)).collect()
+            }
+        };
+        let matrices = |field: &str, text: &str| -> Result<Vec<Matrix>> {
+            if text.is_empty() {
+                return Ok(vec![]);
+            }
+            let rep = parse(field, &group, text)?;
+            Ok(group.elements().map(|g| Matrix::of(&rep, g)).collect())
+        };
+        let features = matrices("features", &spec.features)?;
+        let mut senders = vec![];
+        for (i, kind) in spec.senders.iter().enumerate() {
+            if spec.senders[..i].iter().any(|other| other.kind == kind.kind) {
+                return Err(bad("senders", format!("has the kind `{}` twice", kind.kind)));
+            }
+            senders.push(matrices("senders", &kind.features)?);
+        }
+        let (names, rep) = (spec.actions.names(), spec.actions.rep());
+        let actions = parse("actions", &group, rep)?;
+        if names.is_empty() || actions.dim() != names.len() {
+            return Err(bad(
+                "actions",
+                format!("has {} names and a representation of dimension {}", names.len(), actions.dim()),
+            ));
+        }
+        let marks = spec.actions.marks().len();
+        if marks > 0 && marks != names.len() {
+            return Err(bad("actions", format!("has {} names and {marks} marks", names.len())));
+        }
+        if !actions.is_permutation() {
+            return Err(bad(
+                "actions",
+                format!("has the representation `{rep}`, which does not permute choices"),
+            ));
+        }
+        let agents = match &spec.agent_moves {
+            None => None,
+            Some(moves) => {
+                Some(agent_moves(&group, spec.agents, moves).map_err(|why| bad("agent_moves", why))?)
+            }
+        };
+        if spec.measures.iter().filter(|m| m.first).count() > 1 {
+            return Err(bad("measures", "has several that are shown first".into()));
+        }
+        for (i, measure) in spec.measures.iter().enumerate() {
+            let reserved = ["steps", "episodes", "return", "length", "terminated", "evaluation"];
+            if spec.measures[..i].iter().any(|m| m.name == measure.name)
+                || reserved.contains(&measure.name.as_str())
+            {
+                return Err(bad(
+                    "measures",
+                    format!("needs another name for `{}`, which is taken", measure.name),
+                ));
+            }
+        }
+        Ok(GroupAction {
+            actions: group.elements().map(|g| permuted(&actions, g)).collect(),
+            plane,
+            agents,
+            edge,
+            features,
+            senders,
+            group,
+        })
+    }
+
+    /// Whether the group acts on the whole world, and not only on what one agent sees.
+    pub fn is_global(&self) -> bool {
+        self.agents.is_some()
+    }
+
+    /// Where g sends an agent; itself where the group does not act on the whole world.
+    pub fn agent(&self, g: Element, agent: usize) -> usize {
+        self.agents.as_ref().map_or(agent, |all| all[g][agent])
+    }
+
+    /// The action that the agent takes in the transformed world when it takes `action` here.
+    #[inline]
+    pub fn action(&self, g: Element, action: usize) -> usize {
+        self.actions[g][action]
+    }
+
+    /// How the group turns pixels, where it does.
+    pub fn plane(&self) -> Option<&Plane> {
+        self.plane.as_ref()
+    }
+
+    /// The dimension of edge vectors.
+    pub fn edge_dim(&self) -> usize {
+        self.edge.first().map_or(0, |m| m.dim)
+    }
+
+    /// An edge vector, transformed.
+    #[inline]
+    pub fn edge(&self, g: Element, v: &[f32], out: &mut [f32]) {
+        self.edge[g].apply(v, out);
+    }
+
+    /// Whether g only permutes and negates the numbers of edge vectors: then transforming them rounds nothing.
+    pub fn edge_is_exact(&self, g: Element) -> bool {
+        self.edge[g].is_exact()
+    }
+
+    /// The same for the feature vectors of agents, or of a kind of senders.
+    pub fn features_are_exact(&self, g: Element, kind: Option<usize>) -> bool {
+        let matrices = kind.map_or(&self.features, |kind| &self.senders[kind]);
+        matrices.get(g).is_none_or(Matrix::is_exact)
+    }
+
+    /// The dimension of an agent's feature vector; 0 if it sees an image.
+    pub fn features_dim(&self) -> usize {
+        self.features.first().map_or(0, |m| m.dim)
+    }
+
+    /// The dimension of what is seen of senders of a kind.
+    pub fn sender_dim(&self, kind: usize) -> usize {
+        self.senders[kind].first().map_or(0, |m| m.dim)
+    }
+
+    /// A feature vector, transformed: an agent's, or that of a kind of senders.
+    pub fn features(&self, g: Element, kind: Option<usize>, v: &[f32], out: &mut [f32]) {
+        let matrices = kind.map_or(&self.features, |kind| &self.senders[kind]);
+        if let Some(matrix) = matrices.get(g) {
+            matrix.apply(v, out);
+        }
+    }
+}
+
+/// Where every element sends each of the points that a representation permutes.
+fn permuted(rep: &Rep, g: Element) -> Vec<usize> {
+    let matrix = rep.matrix(g);
+    let image = |k: usize| (0..matrix.nrows()).find(|&row| matrix[(row, k)] > 0.5).unwrap_or(k);
+    (0..matrix.ncols()).map(image).collect()
+}
+
+/// Where every element sends the agents, from where the generators do.
+fn agent_moves(
+    group: &Group,
+    agents: usize,
+    moves: &[Vec<usize>],
+) -> std::result::Result<Vec<Vec<usize>>, String> {
+    if moves.len() != group.generators().len() {
+        return Err(format!(
+            "has {} lists, and {group} has {} generators",
+            moves.len(),
+            group.generators().len()
+        ));
+    }
+    let still: Vec<usize> = (0..agents).collect();
+    for list in moves {
+        let mut sorted = list.clone();
+        sorted.sort_unstable();
+        if sorted != still {
+            return Err(format!(
+                "has the list {list:?}, which does not send {agents} agents to each other's places"
+            ));
+        }
+    }
+    // Every element is reached from the identity by generators.
+    let mut all: Vec<Option<Vec<usize>>> = vec![None; group.order()];
+    all[group.identity()] = Some(still);
+    let mut waiting = vec![group.identity()];
+    while let Some(g) = waiting.pop() {
+        let at = all[g].clone().unwrap_or_default();
+        for (&s, list) in group.generators().iter().zip(moves) {
+            let image: Vec<usize> = at.iter().map(|&i| list[i]).collect();
+            let sg = group.mul(s, g);
+            match &all[sg] {
+                None => {
+                    all[sg] = Some(image);
+                    waiting.push(sg);
+                }
+                Some(known) if *known != image => {
+                    return Err(format!(
+                        "is no action of {group}: two ways to make {} send the agents to {known:?} and to {image:?}",
+                        group.element_name(sg)
+                    ));
+                }
+                Some(_) => {}
+            }
+        }
+    }
+    all.into_iter().map(|list| list.ok_or_else(|| "does not reach every element".to_string())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::spec::{Actions, Better, Measure, Over, Senders};
+
+    fn spec() -> Spec {
+        let group: Group = "C4".parse().unwrap();
+        let names = ["a", "b", "c", "d"].map(String::from).to_vec();
+        let actions = Actions::Choice { names, rep: "regular".into(), marks: vec![] };
+        Spec { features: "2*trivial + rotation".into(), ..Spec::new("lake", 4, &group, actions) }
+    }
+
+    #[test]
+    fn a_sound_declaration_is_worked_out() {
+        let ring = Spec { agent_moves: Some(vec![vec![1, 2, 3, 0]]), ..spec() };
+        let acts = GroupAction::new(&ring).unwrap();
+        let group = acts.group.clone();
+        for g in group.elements() {
+            for h in group.elements() {
+                let gh = group.mul(g, h);
+                for k in 0..4 {
+                    assert_eq!(acts.agent(gh, k), acts.agent(g, acts.agent(h, k)));
+                    assert_eq!(acts.action(gh, k), acts.action(g, acts.action(h, k)));
+                }
+            }
+            let mut out = [0.0; 2];
+            acts.edge(g, &[3.0, 4.0], &mut out);
+            assert_eq!(out[0].abs() + out[1].abs(), 7.0);
+        }
+        assert_eq!((acts.features_dim(), acts.edge_dim()), (4, 2));
+        let quarter = group.element("r").unwrap();
+        let mut turned = [0.0; 4];
+        acts.features(quarter, None, &[1.0, 2.0, 3.0, 4.0], &mut turned);
+        assert_eq!(turned[..2], [1.0, 2.0]);
+        assert_eq!(turned[2].abs() + turned[3].abs(), 7.0);
+    }
+
+    #[test]
+    fn contradictions_are_named_with_their_field() {
+        let actions = |names: usize, rep: &str| Actions::Choice {
+            names: (0..names).map(|k| k.to_string()).collect(),
+            rep: rep.into(),
+            marks: vec![],
+        };
+        let measure = |name: &str, first| Measure {
+            name: name.into(),
+            title: name.into(),
+            unit: String::new(),
+            better: Better::Lower,
+            over: Over::Steps,
+            first,
+        };
+        let kind =
+            |kind: &str, features: &str| Senders { kind: kind.into(), count: 1, features: features.into() };
+        for (bad, part) in [
+            (Spec { agents: 0, ..spec() }, "`agents` is 0"),
+            (Spec { group: "C".into(), ..spec() }, "`group` is `C`"),
+            (Spec { features: String::new(), ..spec() }, "agents see nothing"),
+            (Spec { image: Some([1, 3, 5]), ..spec() }, "`image` is 3 x 5; what an agent sees is square"),
+            (
+                Spec { image: Some([1, 5, 5]), group: "C3".into(), actions: actions(3, "regular"), ..spec() },
+                "`group` is C3, which does not turn images",
+            ),
+            (
+                Spec { image: Some([1, 5, 5]), ..spec() },
+                "and there is an `image`: agents see one or the other",
+            ),
+            (
+                Spec { group: "C3".into(), actions: actions(3, "regular"), ..spec() },
+                "`edge` is empty, and C3 does not act on the plane",
+            ),
+            (Spec { edge: "spin".into(), ..spec() }, "`edge` is `spin`"),
+            (Spec { features: "2*trivial + colour".into(), ..spec() }, "`features` is `2*trivial + colour`"),
+            (
+                Spec { actions: actions(3, "regular"), ..spec() },
+                "`actions` has 3 names and a representation of dimension 4",
+            ),
+            (Spec { actions: actions(2, "rotation"), ..spec() }, "does not permute choices"),
+            // Three turns in a row are nothing, and four quarter turns are.
+            (Spec { actions: actions(3, "perm[1 2 0]"), ..spec() }, "`actions` is `perm[1 2 0]`"),
+            (
+                Spec { agent_moves: Some(vec![vec![1, 2, 0, 3]]), ..spec() },
+                "`agent_moves` is no action of C4",
+            ),
+            (Spec { agent_moves: Some(vec![vec![0, 0, 1, 2]]), ..spec() }, "does not send 4 agents"),
+            (Spec { agent_moves: Some(vec![]), ..spec() }, "has 0 lists, and C4 has 1 generators"),
+            (Spec { measures: vec![measure("a", true), measure("b", true)], ..spec() }, "shown first"),
+            (Spec { measures: vec![measure("return", false)], ..spec() }, "needs another name for `return`"),
+            (
+                Spec { senders: vec![kind("pier", ""), kind("pier", "")], ..spec() },
+                "has the kind `pier` twice",
+            ),
+            (Spec { senders: vec![kind("pier", "2*")], ..spec() }, "`senders` is `2*`"),
+        ] {
+            let error = GroupAction::new(&bad).unwrap_err().to_string();
+            assert!(error.contains("the declaration of `lake`: ") && error.contains(part), "{part}: {error}");
+        }
+    }
+}

@@ -1,0 +1,421 @@
+//! The worlds that a program has: one list. A built-in world is a folder and a line in [`builtin`]; a world from
+//! elsewhere is a crate and a call of [`Registry::with`].
+
+use crate::action::GroupAction;
+use crate::envs::Envs;
+use crate::error::{Error, Result};
+use crate::settings::{Opt, Settings, Shorthand, WorldConfig};
+use crate::spec::Described;
+use equimarl_group::Group;
+use std::fmt;
+use std::sync::Arc;
+
+/// What a program needs to know of a world before there is one.
+pub trait Definition: Send + Sync {
+    /// The name that files and the command line know it by: lower-case letters, digits and dashes.
+    fn name(&self) -> &'static str;
+
+    /// What it is, in one line for the help.
+    fn about(&self) -> &'static str;
+
+    /// Raised when the same settings make another world than before. A model says which one it was trained in.
+    fn version(&self) -> u32 {
+        1
+    }
+
+    /// Its options, in the order in which files list them.
+    fn options(&self) -> Vec<Opt>;
+
+    /// Flags that set several options at once.
+    fn shorthands(&self) -> Vec<Shorthand> {
+        vec![]
+    }
+
+    /// The largest symmetry that a world with these settings has, and the one that networks usually get.
+    fn symmetries(&self, settings: &Settings) -> Symmetries;
+
+    /// Environments of the world with these settings, under this group, none of them started.
+    ///
+    /// # Errors
+    /// If the settings do not make a world, or the group does not act on what its agents see.
+    fn make(&self, settings: &Settings, group: &Group, count: usize) -> Result<Box<dyn Envs>>;
+
+    /// Refuses a group that is not a symmetry of what agents see: teams would learn from copies that do not exist.
+    ///
+    /// # Errors
+    /// If it is known not to be one. An audit finds out the rest.
+    fn check_symmetry(&self, _settings: &Settings, _group: &Group) -> Result<()> {
+        Ok(())
+    }
+
+    /// Plays a scripted episode, if the world knows how: what comes out after every step.
+    ///
+    /// # Errors
+    /// If it does not, or the script is none.
+    fn replay(&self, _script: &serde_json::Value) -> Result<serde_json::Value> {
+        Err(Error::BadScript(format!("the world `{}` has no scripts", self.name())))
+    }
+
+    /// The best that any team could do, where that can be computed. May take long.
+    ///
+    /// # Errors
+    /// If it cannot.
+    fn solve(&self, _settings: &Settings) -> Result<Solved> {
+        Err(Error::BadWorld(format!("the best possible return in `{}` is not known", self.name())))
+    }
+
+    /// What a text for people says of a state in [`Definition::replay`].
+    fn replayed(&self, step: &serde_json::Value) -> String {
+        let shown = |key: &str| !["reward", "terminated", "truncated"].contains(&key);
+        let entries = step.as_object().into_iter().flatten().filter(|(key, _)| shown(key));
+        entries.map(|(key, value)| format!("{key} {value}")).collect::<Vec<_>>().join("  ")
+    }
+
+    /// Settings in which the speed of this world is measured.
+    fn benchmarks(&self) -> Vec<Settings> {
+        vec![Settings::usual(&self.options())]
+    }
+
+    /// Settings of the trainer that suit this world, by preset: lines of TOML over those of the preset itself.
+    fn presets(&self) -> &'static [(&'static str, &'static str)] {
+        &[]
+    }
+
+    /// Its name and size, short, for names of runs: `wildlife-3`.
+    fn label(&self, settings: &Settings) -> String {
+        let unusual = unusual(&self.options(), settings);
+        let part = |(key, value): (&str, String)| format!("-{}{value}", key.replace('_', "-"));
+        self.name().to_string() + &unusual.into_iter().map(part).collect::<String>()
+    }
+
+    /// Its name and size, for people: `wildlife, 3 drones`.
+    fn title(&self, settings: &Settings) -> String {
+        let unusual = unusual(&self.options(), settings);
+        let part = |(key, value): (&str, String)| format!(", {} {value}", key.replace('_', " "));
+        self.name().to_string() + &unusual.into_iter().map(part).collect::<String>()
+    }
+
+    /// The settings that a model file of format 1 was made for, which knows the size of pictures and nothing else. Only
+    /// worlds that are older than format 2 have such models.
+    fn of_first_format(&self, _network: &FirstFormat) -> Option<Settings> {
+        None
+    }
+}
+
+/// The symmetries of a world, by the names of groups.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Symmetries {
+    /// The largest that it has.
+    pub largest: String,
+    /// What networks get unless somebody says otherwise.
+    pub usual: String,
+}
+
+/// The best that any team could do.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Solved {
+    /// The best mean return.
+    pub optimum: f64,
+    /// States after symmetry: how much work it was.
+    pub states: usize,
+}
+
+/// What a model file of format 1 says of its world.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FirstFormat {
+    /// The number of agents.
+    pub agents: usize,
+    /// Channels, height and width of an agent's picture.
+    pub image: [usize; 3],
+    /// The same for the picture of the whole state.
+    pub team_image: [usize; 3],
+}
+
+fn unusual(options: &[Opt], settings: &Settings) -> Vec<(&'static str, String)> {
+    let differs = |o: &&Opt| settings.get(o.key).is_some_and(|value| *value != o.usual);
+    let value = |o: &Opt| Some((o.key, settings.get(o.key)?.to_string()));
+    options.iter().filter(differs).filter_map(value).collect()
+}
+
+/// Worlds by name. Clones are cheap and share the definitions.
+#[derive(Clone, Default)]
+pub struct Registry {
+    worlds: Vec<Arc<dyn Definition>>,
+}
+
+impl fmt::Debug for Registry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.names()).finish()
+    }
+}
+
+/// The worlds that come with equimarl.
+pub fn builtin() -> Registry {
+    let worlds: [Arc<dyn Definition>; 2] =
+        [Arc::new(crate::wildlife::Definition), Arc::new(crate::traffic::Definition)];
+    Registry { worlds: worlds.into() }
+}
+
+impl Registry {
+    /// The same list with one world more.
+    ///
+    /// # Errors
+    /// If there is one of this name, or its declaration contradicts itself.
+    pub fn with(mut self, world: impl Definition + 'static) -> Result<Registry> {
+        let name = world.name();
+        let bad =
+            |why: String| Err(Error::BadWorld(format!("the world `{name}` cannot be registered: {why}")));
+        if self.worlds.iter().any(|w| w.name() == name) {
+            return bad("there is one of this name already".into());
+        }
+        let letters = |text: &str, more: char| {
+            text.starts_with(|c: char| c.is_ascii_lowercase())
+                && text.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == more)
+        };
+        if !letters(name, '-') || name.len() > 64 {
+            return bad("a name has lower-case letters, digits and dashes, and at most 64 of them".into());
+        }
+        let (options, shorthands) = (world.options(), world.shorthands());
+        for (i, option) in options.iter().enumerate() {
+            let key = option.key;
+            if !letters(key, '_') || key == "name" {
+                return bad(format!(
+                    "the option `{key}` needs another key: lower-case letters, digits and underscores, and not `name`"
+                ));
+            }
+            if options[..i].iter().any(|o| o.key == key) {
+                return bad(format!("the option `{key}` is there twice"));
+            }
+            if option
+                .absent
+                .as_ref()
+                .is_some_and(|absent| absent.of_kind(&option.usual).as_ref() != Some(absent))
+            {
+                return bad(format!(
+                    "the option `{key}` is usually {} and was {:?} before it existed, which is of another kind",
+                    option.usual.kind(),
+                    option.absent
+                ));
+            }
+        }
+        if let Some(short) = shorthands.iter().find(|s| !letters(s.flag, '-')) {
+            return bad(format!("the flag `{}` needs lower-case letters, digits and dashes", short.flag));
+        }
+        let usual = Settings::usual(&options);
+        let Symmetries { largest, usual: own } = world.symmetries(&usual);
+        for text in [largest, own] {
+            let group: Group = text.parse()?;
+            let made = world.make(&usual, &group, 1).and_then(|envs| check_envs(&*envs, name, &group));
+            if let Err(error) = made {
+                return bad(format!("under {group}, {error}"));
+            }
+        }
+        self.worlds.push(Arc::new(world));
+        Ok(self)
+    }
+
+    /// Environments of a world under a group, none of them started.
+    ///
+    /// # Errors
+    /// If there is no such world, its settings do not make one, or the group does not act on what its agents see.
+    pub fn make(&self, world: &WorldConfig, group: &Group, count: usize) -> Result<Box<dyn Envs>> {
+        let settings = self.complete(world)?.settings;
+        self.get(&world.name)?.make(&settings, group, count)
+    }
+
+    /// The definition with this name.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub fn get(&self, name: &str) -> Result<&dyn Definition> {
+        let found = self.worlds.iter().find(|w| w.name() == name);
+        found.map(|w| &**w).ok_or_else(|| {
+            Error::BadWorld(format!("no world is called `{name}`; there are {}", self.names().join(", ")))
+        })
+    }
+
+    /// All definitions, in the order in which they were added.
+    pub fn iter(&self) -> impl Iterator<Item = &dyn Definition> {
+        self.worlds.iter().map(|w| &**w)
+    }
+
+    /// All names.
+    pub fn names(&self) -> Vec<&'static str> {
+        self.iter().map(|w| w.name()).collect()
+    }
+
+    /// The world with this name, every option as it usually is.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub fn usual(&self, name: &str) -> Result<WorldConfig> {
+        let settings = Settings::usual(&self.get(name)?.options());
+        Ok(WorldConfig { name: name.into(), settings })
+    }
+
+    /// These settings with all options in order; those that came later are as they were before they existed.
+    ///
+    /// # Errors
+    /// If there is no such world, or an option is unknown, missing or of another kind.
+    pub fn complete(&self, world: &WorldConfig) -> Result<WorldConfig> {
+        let options = self.get(&world.name)?.options();
+        Ok(WorldConfig {
+            name: world.name.clone(),
+            settings: world.settings.complete(&world.name, &options)?,
+        })
+    }
+
+    /// Without options that are as they were before they existed, the rest in order and each of its kind. Worlds that are
+    /// not there are as they are.
+    pub fn identity(&self, world: &WorldConfig) -> WorldConfig {
+        let Ok(found) = self.get(&world.name) else { return world.clone() };
+        let WorldConfig { name, settings } = self.complete(world).unwrap_or_else(|_| world.clone());
+        WorldConfig { name, settings: settings.identity(&found.options()) }
+    }
+
+    /// The world's name and size, short, for names of runs.
+    pub fn label(&self, world: &WorldConfig) -> String {
+        match self.get(&world.name) {
+            Ok(found) => found.label(&world.settings),
+            Err(_) => world.settings.iter().fold(world.name.clone(), |l, (_, value)| format!("{l}-{value}")),
+        }
+    }
+
+    /// The world's name and size, for people.
+    pub fn title(&self, world: &WorldConfig) -> String {
+        match self.get(&world.name) {
+            Ok(found) => found.title(&world.settings),
+            Err(_) => world.settings.iter().fold(world.name.clone(), |t, (key, value)| {
+                format!("{t}, {} {value}", key.replace('_', " "))
+            }),
+        }
+    }
+
+    /// What a world is, for those who may not have it.
+    ///
+    /// # Errors
+    /// If there is no such world, or its settings do not make one.
+    pub fn describe(&self, world: &WorldConfig) -> Result<Described> {
+        let world = self.complete(world)?;
+        let usual_group = self.get(&world.name)?.symmetries(&world.settings).usual;
+        let spec = self.make(&world, &usual_group.parse()?, 1)?.spec().as_ref().clone();
+        Ok(Described { title: self.title(&world), label: self.label(&world), usual_group, spec })
+    }
+
+    /// The symmetry that networks for this world usually get; nothing where it is not known.
+    pub fn usual_group(&self, world: &WorldConfig) -> Option<String> {
+        Some(self.get(&world.name).ok()?.symmetries(&world.settings).usual)
+    }
+}
+
+/// That environments are what was asked for.
+fn check_envs(envs: &dyn Envs, name: &str, group: &Group) -> Result<()> {
+    let spec = envs.spec();
+    GroupAction::new(spec)?;
+    let wrong = |field: &str, found: &str, asked: &str| {
+        Err(Error::BadWorld(format!("`{field}` of its declaration is `{found}` and not `{asked}`")))
+    };
+    if spec.world != name {
+        return wrong("world", &spec.world, name);
+    }
+    if spec.group != group.name() {
+        return wrong("group", &spec.group, group.name());
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::batch::Batch;
+    use crate::settings::Value;
+    use crate::wildlife::Wildlife;
+    use crate::world::World;
+
+    struct River(&'static str, Vec<Opt>, usize);
+
+    impl Definition for River {
+        fn name(&self) -> &'static str {
+            self.0
+        }
+
+        fn about(&self) -> &'static str {
+            "Boats."
+        }
+
+        fn options(&self) -> Vec<Opt> {
+            self.1.clone()
+        }
+
+        fn symmetries(&self, _: &Settings) -> Symmetries {
+            Symmetries { largest: "C2".into(), usual: "C2".into() }
+        }
+
+        fn make(&self, _: &Settings, group: &Group, count: usize) -> Result<Box<dyn Envs>> {
+            let mut spec = Wildlife::new(2, 5)?.under(group)?.spec().as_ref().clone();
+            spec.world = "river".into();
+            spec.agents = self.2;
+            Ok(Box::new(Batch::of(&Wildlife::new(2, 5)?.under(group)?.declared(spec), count)))
+        }
+    }
+
+    fn boats() -> Opt {
+        Opt::new("boats", 3usize, "N", "How many boats.")
+    }
+
+    #[test]
+    fn a_world_from_elsewhere_is_one_of_the_list() {
+        let registry = builtin().with(River("river", vec![boats()], 2)).unwrap();
+        assert_eq!(registry.names(), ["wildlife", "traffic", "river"]);
+        let world = registry.usual("river").unwrap();
+        assert_eq!((registry.label(&world), registry.title(&world)), ("river".into(), "river".into()));
+        let world = world.with("boats", 4usize);
+        assert_eq!(registry.label(&world), "river-boats4");
+        assert_eq!(registry.title(&world), "river, boats 4");
+        let error = registry.usual("chess").unwrap_err().to_string();
+        assert_eq!(error, "no world is called `chess`; there are wildlife, traffic, river");
+    }
+
+    #[test]
+    fn the_same_world_is_the_same_however_it_is_written() {
+        let wind = Opt::new("wind", 0.3, "V", "How strong the wind is.").added_later(0.0);
+        let current = Opt::new("current", 0.5, "V", "How fast the water runs.");
+        let registry = builtin().with(River("river", vec![boats(), current, wind], 2)).unwrap();
+        let read = |text: &str| registry.identity(&serde_json::from_str::<WorldConfig>(text).unwrap());
+        let before = read(r#"{"name":"river","boats":3,"current":1.0}"#);
+        assert_eq!(read(r#"{"name":"river","current":1,"boats":3.0,"wind":0}"#), before);
+        assert_ne!(read(r#"{"name":"river","current":1,"boats":3,"wind":0.3}"#), before);
+    }
+
+    #[test]
+    fn declarations_that_contradict_themselves_are_refused() {
+        for (world, part) in [
+            (
+                River("traffic", vec![], 2),
+                "`traffic` cannot be registered: there is one of this name already",
+            ),
+            (River("My World", vec![], 2), "a name has lower-case letters"),
+            (River("river", vec![boats(), boats()], 2), "the option `boats` is there twice"),
+            (River("river", vec![Opt { key: "name", ..boats() }], 2), "`name` needs another key"),
+            (River("river", vec![Opt { key: "Big-Boats", ..boats() }], 2), "`Big-Boats` needs another key"),
+            (River("river", vec![], 3), "under C2, the declaration of `river`: `agent_moves`"),
+            (River("lake", vec![], 2), "`world` of its declaration is `river` and not `lake`"),
+            (
+                River("river", vec![Opt { absent: Some(Value::from("none")), ..boats() }], 2),
+                "the option `boats` is usually a whole number from 0 on",
+            ),
+        ] {
+            let error = builtin().with(world).err().unwrap().to_string();
+            assert!(error.contains(part), "{error}");
+        }
+    }
+
+    #[test]
+    fn worlds_that_are_not_here_can_still_be_named() {
+        let world = WorldConfig { name: "sea".into(), settings: Settings::default().with("ships", 2usize) };
+        assert_eq!(builtin().label(&world), "sea-2");
+        assert_eq!(builtin().title(&world), "sea, ships 2");
+        assert_eq!(builtin().identity(&world), world);
+        assert_eq!(builtin().usual_group(&world), None);
+    }
+}
