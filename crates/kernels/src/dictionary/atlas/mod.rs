@@ -21,7 +21,7 @@ use windows::Windows;
 /// Windows, and pairs of a patch and a tap, take 28 bits.
 const MOST: usize = 1 << 28;
 
-/// All patches and windows met so far, up to turns. It grows with what it is shown: look at [`Atlas::bytes`] and
+/// All patches and windows met so far, up to turns. It grows with what it is shown: look at [`Atlas::windows`] and
 /// [`Atlas::clear`] it between books when it is too large.
 #[derive(Debug)]
 pub struct Atlas {
