@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail, ensure};
 use clap::Args as ClapArgs;
 use equimarl_lab::Record;
 use equimarl_lab::figure::{Chart, Measure, Reference, learning_curves};
-use equimarl_learn::{RECENT, TrainConfig, checkpoint};
+use equimarl_learn::{RECENT, RunFolder, TrainConfig};
 use equimarl_nn::model::write_file;
 use equimarl_worlds::{Spec, WorldConfig};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
@@ -61,7 +61,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         METHODS.iter().map(|method| spawn(args, &world.name, method)).collect();
     watch(children?, args)?;
     let read = |method: &&str| -> Result<Value> {
-        let path = args.out.join(method).join("summary.json");
+        let path = RunFolder::at(&args.out.join(method)).summary();
         let text = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
         Ok(serde_json::from_str(&text)?)
     };
@@ -117,7 +117,8 @@ fn holds_demo(run: &Path, world: &WorldConfig, method: &str) -> Result<bool> {
     }
     let mut own = TrainConfig::preset(registry(), "paper", world.clone(), method.parse()?)?;
     own.evaluate_every = 0;
-    let made = checkpoint::read_config(registry(), run)
+    let made = RunFolder::at(run)
+        .read_config(registry())
         .map(|found| found == TrainConfig { steps: found.steps, seed: found.seed, ..own })
         .unwrap_or(false);
     ensure!(
@@ -135,9 +136,10 @@ fn remove(run: &Path) -> std::io::Result<()> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
         done => done,
     };
-    gone(fs::remove_dir_all(run.join("checkpoint")))?;
-    for file in ["metrics.jsonl", "model.safetensors", "summary.json", "spec.json", "config.toml"] {
-        gone(fs::remove_file(run.join(file)))?;
+    let folder = RunFolder::at(run);
+    gone(fs::remove_dir_all(folder.checkpoints()))?;
+    for file in [folder.metrics(), folder.model(), folder.summary(), folder.spec(), folder.config()] {
+        gone(fs::remove_file(file))?;
     }
     // It may not be empty.
     let _ = fs::remove_dir(run);

@@ -5,13 +5,12 @@ use crate::world::{WorldArgs, changes};
 use anyhow::{Context, Error, Result, anyhow, bail};
 use equimarl_group::Group;
 use equimarl_learn::checkpoint::{self, Snapshot};
+use equimarl_learn::folder::{CONFIG, MODEL, RunFolder};
 use equimarl_learn::{check_fit, setting, world_note, world_of};
 use equimarl_nn::{Kind, Metadata, Network, NetworkConfig};
 use equimarl_worlds::{Envs, Purpose, Stream, WorldConfig};
 use serde_json::json;
 use std::path::{Path, PathBuf};
-
-const MODEL: &str = "model.safetensors";
 
 /// The usual network for a world.
 pub fn usual_config(world: &WorldConfig, kind: Kind, group: &Group) -> Result<NetworkConfig> {
@@ -97,7 +96,7 @@ pub fn describe(path: &Path) -> Result<Metadata> {
 
 /// The latest checkpoint of a run that is not finished; nothing if it is, or if this is a file.
 fn latest(path: &Path) -> Result<Option<Snapshot>> {
-    if !path.is_dir() || path.join(MODEL).exists() {
+    if !path.is_dir() || RunFolder::at(path).model().exists() {
         return Ok(None);
     }
     let found =
@@ -128,17 +127,18 @@ pub fn model_file(path: &Path) -> Result<PathBuf> {
     if !path.is_dir() {
         return Ok(path.to_path_buf());
     }
-    let file = path.join(MODEL);
+    let file = RunFolder::at(path).model();
     if file.exists() { Ok(file) } else { Err(no_model(path)) }
 }
 
 /// Why a folder holds no model, and what to do about it.
 fn no_model(folder: &Path) -> Error {
     let name = folder.display();
-    if !folder.join("config.toml").exists() {
-        return anyhow!("{name} is not a run: it holds neither {MODEL} nor config.toml");
+    let run = RunFolder::at(folder);
+    if !run.is_run() {
+        return anyhow!("{name} is not a run: it holds neither {MODEL} nor {CONFIG}");
     }
-    match checkpoint::list(&folder.join("checkpoint")) {
+    match checkpoint::list(&run.checkpoints()) {
         Ok(found) if found.is_empty() => anyhow!(
             "the run in {name} has no checkpoint yet; wait for one, or continue it with `equimarl train --resume {name}`"
         ),

@@ -6,7 +6,7 @@
 use crate::error::{Error, Result};
 use crate::grid::{Planned, Sweep};
 use crate::record::{Record, State};
-use equimarl_learn::checkpoint;
+use equimarl_learn::RunFolder;
 use equimarl_learn::run::{self, Ended, Event};
 use equimarl_nn::model::write_file;
 use equimarl_worlds::Registry;
@@ -82,11 +82,11 @@ impl Folder {
         folder.keep_names();
         for planned in &folder.sweep.runs {
             for home in [folder.finished(planned), folder.unfinished(planned)] {
-                if !home.join("config.toml").exists() {
+                if !RunFolder::at(&home).is_run() {
                     continue;
                 }
                 // What cannot be read is somebody else's.
-                if checkpoint::read_config(registry, &home).ok().as_ref() != Some(&planned.config) {
+                if RunFolder::at(&home).read_config(registry).ok().as_ref() != Some(&planned.config) {
                     return Err(Error::Bad(format!(
                         "{} was made with other settings than the sweep has now; choose another --out",
                         home.display()
@@ -114,7 +114,7 @@ impl Folder {
                     continue;
                 }
                 // What is finished is found last, and counts.
-                if let Ok(config) = checkpoint::read_config(&self.registry, &entry.path()) {
+                if let Ok(config) = RunFolder::at(&entry.path()).read_config(&self.registry) {
                     others.insert(config.hash(&self.registry), name);
                 }
             }
@@ -187,7 +187,7 @@ impl Folder {
     }
 
     fn is_finished(&self, planned: &Planned) -> bool {
-        self.finished(planned).join("summary.json").exists()
+        RunFolder::at(&self.finished(planned)).is_finished()
     }
 
     /// Why a finished run could not take its place: something else is there, perhaps half a copy.
@@ -231,7 +231,7 @@ impl Folder {
         if let Some(why) = self.in_the_way(planned) {
             return Standing::Failed(why);
         }
-        if unfinished.join("config.toml").exists() { Standing::Stopped } else { Standing::Waiting }
+        if RunFolder::at(&unfinished).is_run() { Standing::Stopped } else { Standing::Waiting }
     }
 
     /// Makes the run with this index, or goes on with it, in this process. What fails is noted with its reason.
@@ -247,7 +247,7 @@ impl Folder {
     ) -> Result<Ended> {
         let planned = self.planned(index)?;
         let (finished, unfinished) = (self.finished(planned), self.unfinished(planned));
-        if let Some(summary) = run::summary(&finished)? {
+        if let Some(summary) = RunFolder::at(&finished).read_summary()? {
             return Ok(Ended::Finished(summary));
         }
         if let Some(why) = self.in_the_way(planned) {
@@ -264,7 +264,7 @@ impl Folder {
             Ok(stopped) => Ok(stopped),
             // Somebody else is at it, or was until just now, which is no failure of the run.
             Err(error) if is_busy(&unfinished) => Err(error),
-            Err(error) if self.is_finished(planned) => match run::summary(&finished)? {
+            Err(error) if self.is_finished(planned) => match RunFolder::at(&finished).read_summary()? {
                 Some(summary) => Ok(Ended::Finished(summary)),
                 None => Err(error),
             },
@@ -347,7 +347,7 @@ impl Folder {
             } else {
                 match fs::read_to_string(self.failed(planned)) {
                     // One that failed before it began has nothing to keep.
-                    Ok(why) if unfinished.join("config.toml").exists() => {
+                    Ok(why) if RunFolder::at(&unfinished).is_run() => {
                         Record::of_run(&self.registry, &unfinished, &planned.name, Some(why.trim().into()))?
                     }
                     _ => continue,
@@ -364,7 +364,7 @@ impl Folder {
 
 /// Makes the run's folder if nobody has.
 fn begin(registry: &Registry, unfinished: &Path, planned: &Planned) -> Result<()> {
-    if !unfinished.join("config.toml").exists() {
+    if !RunFolder::at(unfinished).is_run() {
         run::create(registry, unfinished, &planned.config)?;
     }
     Ok(())
@@ -372,7 +372,7 @@ fn begin(registry: &Registry, unfinished: &Path, planned: &Planned) -> Result<()
 
 /// Whether a process trains in this folder: it holds a lock then.
 fn is_busy(run: &Path) -> bool {
-    let Ok(file) = OpenOptions::new().write(true).open(run.join("metrics.jsonl")) else { return false };
+    let Ok(file) = OpenOptions::new().write(true).open(RunFolder::at(run).metrics()) else { return false };
     matches!(file.try_lock(), Err(TryLockError::WouldBlock))
 }
 

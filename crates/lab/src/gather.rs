@@ -3,6 +3,8 @@
 use crate::error::{Error, Result};
 use crate::grid::Sweep;
 use crate::record::Record;
+use equimarl_learn::RunFolder;
+use equimarl_learn::folder::{CONFIG, METRICS};
 use equimarl_worlds::Registry;
 use std::collections::BTreeSet;
 use std::fs;
@@ -55,7 +57,7 @@ pub fn gather(registry: &Registry, places: &[PathBuf]) -> Result<Gathered> {
             look(registry, place, &home.entered(place), DEEP, &mut found);
             if found.runs.len() + found.unreadable.len() == before {
                 return Err(Error::Bad(format!(
-                    "{} holds no runs: no folder below it has a config.toml, and no .jsonl file has records",
+                    "{} holds no runs: no folder below it has a {CONFIG}, and no .jsonl file has records",
                     place.display()
                 )));
             }
@@ -105,11 +107,11 @@ fn name_of(path: &Path) -> String {
 
 /// The curve of a single run, which is no file of records.
 fn is_metrics(path: &Path) -> bool {
-    path.file_name().is_some_and(|n| n == "metrics.jsonl")
+    path.file_name().is_some_and(|n| n == METRICS)
 }
 
 fn look(registry: &Registry, folder: &Path, home: &Home, deep: usize, found: &mut Gathered) {
-    if folder.join("config.toml").exists() {
+    if RunFolder::at(folder).is_run() {
         let name = folder.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
         match Record::of_run(registry, folder, &name, home.reason(&name)) {
             Ok(record) => {

@@ -4,7 +4,7 @@ use crate::brief::{Brief, Briefs, preset_of};
 use crate::error::{Error, Result};
 use crate::figure::Measure;
 use equimarl_learn::run::RECENT_WAITING;
-use equimarl_learn::{RECENT, TrainConfig, checkpoint};
+use equimarl_learn::{RECENT, RunFolder, TrainConfig};
 use equimarl_worlds::Registry;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -75,16 +75,17 @@ impl Record {
     /// # Errors
     /// If its settings or its summary cannot be read.
     pub fn of_run(registry: &Registry, run: &Path, name: &str, failed: Option<String>) -> Result<Record> {
-        let config = checkpoint::read_config(registry, run)?;
-        let said = equimarl_learn::run::described(run).map(|described| Brief::of(&described));
+        let folder = RunFolder::at(run);
+        let config = folder.read_config(registry)?;
+        let said = folder.described().map(|described| Brief::of(&described));
         let world = Briefs::new(registry).of(&config.world, said);
-        let summary = equimarl_learn::run::summary(run)?;
+        let summary = folder.read_summary()?;
         let state = match (&summary, failed) {
             (Some(_), _) => State::Finished,
             (None, Some(why)) => State::Failed(why),
             (None, None) => State::Unfinished,
         };
-        let text = fs::read_to_string(run.join("metrics.jsonl")).unwrap_or_default();
+        let text = fs::read_to_string(folder.metrics()).unwrap_or_default();
         let reached = matches!(state, State::Failed(_)).then(|| thresholds_passed(&world, &text));
         Ok(Record {
             name: name.into(),

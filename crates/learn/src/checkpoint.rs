@@ -4,6 +4,7 @@
 use crate::config::TrainConfig;
 use crate::episodes::Episodes;
 use crate::error::{Error, Result};
+use crate::folder::RunFolder;
 use crate::ppo::Trainer;
 use equimarl_nn::Network;
 use equimarl_nn::model::{Entries, Entry, pack, read_file, unpack, write_file};
@@ -156,7 +157,7 @@ impl Snapshot {
     /// If all of them are damaged.
     pub fn latest(registry: &Registry, run: &Path) -> Result<Option<Snapshot>> {
         let mut found = Ok(None);
-        for (_, path) in list(&run.join("checkpoint"))? {
+        for (_, path) in list(&RunFolder::at(run).checkpoints())? {
             found = Snapshot::load(registry, &path).map(Some);
             if found.is_ok() {
                 break;
@@ -245,19 +246,8 @@ pub fn restore_latest(
     }
 }
 
-/// The config of a run directory. Settings that came after it was made are as they were then.
-///
-/// # Errors
-/// If there is none, or it is not one.
-pub fn read_config(registry: &Registry, run: &Path) -> Result<TrainConfig> {
-    let path = run.join("config.toml");
-    let text =
-        fs::read_to_string(&path).map_err(|why| Error::File { path: path.display().to_string(), why })?;
-    parse_config(registry, &text, &path)
-}
-
 /// A world that is not there is read as it is: reports need no more.
-fn parse_config(registry: &Registry, text: &str, from: &Path) -> Result<TrainConfig> {
+pub(crate) fn parse_config(registry: &Registry, text: &str, from: &Path) -> Result<TrainConfig> {
     let bad = |why: String| Error::BadConfig(format!("{}: {why}", from.display()));
     let config: TrainConfig = toml::from_str(text).map_err(|e| bad(e.message().into()))?;
     if registry.get(&config.world.name).is_err() {

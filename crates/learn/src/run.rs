@@ -5,6 +5,7 @@ use crate::checkpoint::{self, restore_latest};
 use crate::config::TrainConfig;
 use crate::error::{Error, Result};
 use crate::evaluate::{Games, evaluate};
+use crate::folder::RunFolder;
 use crate::model::world_note;
 use crate::ppo::{Progress, Trainer};
 use equimarl_nn::model::write_file;
@@ -24,8 +25,6 @@ use std::time::{Duration, Instant};
 pub const EVALUATION_SEED: u64 = 0;
 /// What is shown first besides the return is averaged over this many recent episodes.
 pub const RECENT_WAITING: usize = 20;
-/// The declaration of the run's world.
-pub const SPEC: &str = "spec.json";
 /// What the outside hears while a run goes on.
 pub enum Event<'a> {
     /// It goes on from a checkpoint.
@@ -96,39 +95,19 @@ pub fn create(registry: &Registry, run: &Path, config: &TrainConfig) -> Result<(
         ..registry.describe(&config.world)?
     };
     Network::init(&config.network(registry)?, &mut || 0.0)?;
-    if run.join("config.toml").exists() || run.join("summary.json").exists() {
+    let folder = RunFolder::at(run);
+    if folder.is_run() || folder.is_finished() {
         return Err(Error::BadRun(format!(
             "{0} holds a run already; continue it with `train --resume {0}`, or choose another --out",
             run.display()
         )));
     }
     let failed = |why| Error::File { path: run.display().to_string(), why };
-    fs::create_dir_all(run.join("checkpoint")).map_err(failed)?;
+    fs::create_dir_all(folder.checkpoints()).map_err(failed)?;
     let spec = serde_json::to_string_pretty(&spec).map_err(|e| Error::BadRun(e.to_string()))?;
-    write_file(run.join(SPEC), format!("{spec}\n").as_bytes())?;
-    write_file(run.join("config.toml"), config.to_toml().as_bytes())?;
+    write_file(folder.spec(), format!("{spec}\n").as_bytes())?;
+    write_file(folder.config(), config.to_toml().as_bytes())?;
     Ok(())
-}
-
-/// The summary of a finished run; nothing if it is not finished.
-///
-/// # Errors
-/// If there is one that cannot be read.
-pub fn summary(run: &Path) -> Result<Option<Value>> {
-    let path = run.join("summary.json");
-    let failed = |why| Error::File { path: path.display().to_string(), why };
-    if !path.exists() {
-        return Ok(None);
-    }
-    let text = fs::read_to_string(&path).map_err(failed)?;
-    let value = serde_json::from_str(&text)
-        .map_err(|e| Error::BadRun(format!("{} cannot be read: {e}", path.display())))?;
-    Ok(Some(value))
-}
-
-/// The declaration of a run's world; nothing in runs that are older than it.
-pub fn described(run: &Path) -> Option<Described> {
-    serde_json::from_slice(&fs::read(run.join(SPEC)).ok()?).ok()
 }
 
 /// Trains in a run directory, from its latest checkpoint if it has one, until all steps are done or `stop` says so.
@@ -143,17 +122,18 @@ pub fn train(
     stop: &dyn Fn() -> bool,
     listen: &mut dyn FnMut(Event<'_>),
 ) -> Result<Ended> {
-    if let Some(summary) = summary(run)? {
+    let files = RunFolder::at(run);
+    if let Some(summary) = files.read_summary()? {
         return Ok(Ended::Finished(summary));
     }
-    let config = &checkpoint::read_config(registry, run)?;
+    let config = &files.read_config(registry)?;
     let start = Instant::now();
-    let mut metrics = Metrics::open(run.join("metrics.jsonl"))?;
+    let mut metrics = Metrics::open(files.metrics())?;
     // Whoever had the lock before us may have finished the run.
-    if let Some(summary) = summary(run)? {
+    if let Some(summary) = files.read_summary()? {
         return Ok(Ended::Finished(summary));
     }
-    let folder = run.join("checkpoint");
+    let folder = files.checkpoints();
     checkpoint::sweep(run);
     checkpoint::sweep(&folder);
     let fresh = || Trainer::new(registry, config);
@@ -231,8 +211,8 @@ pub fn train(
         extra.insert("method".into(), json!(config.method));
         extra.insert("config_hash".into(), json!(hash));
     }
-    trainer.network().save(run.join("model.safetensors"), &world_note(registry, &config.world)?, &extra)?;
-    write_file(run.join("summary.json"), format!("{summary:#}\n").as_bytes())?;
+    trainer.network().save(files.model(), &world_note(registry, &config.world)?, &extra)?;
+    write_file(files.summary(), format!("{summary:#}\n").as_bytes())?;
     Ok(Ended::Finished(summary))
 }
 

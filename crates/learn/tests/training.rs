@@ -2,7 +2,7 @@
 
 use equimarl_learn::checkpoint::Snapshot;
 use equimarl_learn::run::{self, Ended};
-use equimarl_learn::{AugmentRatio, Method, Optimiser, TrainConfig, Trainer, checkpoint};
+use equimarl_learn::{AugmentRatio, Method, Optimiser, RunFolder, TrainConfig, Trainer, checkpoint};
 use equimarl_nn::Network;
 use equimarl_worlds::builtin;
 use serde_json::{Value, json};
@@ -53,7 +53,7 @@ fn go_for(folder: &Path, iterations: u32) -> Ended {
 
 /// Everything that a run leaves, but for the three fields that depend on the clock and the machine.
 fn result(folder: &Path) -> (String, Vec<u8>, Value) {
-    let mut summary = run::summary(folder).unwrap().unwrap();
+    let mut summary = RunFolder::at(folder).read_summary().unwrap().unwrap();
     for field in ["steps_per_second", "wall_seconds", "peak_memory_mb"] {
         summary.as_object_mut().unwrap().remove(field).unwrap();
     }
@@ -316,7 +316,7 @@ fn augmentation_changes_nothing_for_a_symmetric_network() {
 #[test]
 fn runs_that_cannot_be_continued_say_why() {
     let folder = Folder::new("refused");
-    assert!(checkpoint::read_config(&builtin(), &folder.0).is_err());
+    assert!(RunFolder::at(&folder.0).read_config(&builtin()).is_err());
     let config = tiny("wildlife", Method::Plain, 1, 160);
     run::create(&builtin(), &folder.0, &config).unwrap();
     let twice = run::create(&builtin(), &folder.0, &config).unwrap_err().to_string();

@@ -4,8 +4,8 @@ use crate::error::{Answer, Error, Refusal, Result};
 use crate::runs::{Row, Runs};
 use crate::settings::{as_json, describe};
 use equimarl_group::Group;
-use equimarl_learn::checkpoint::{self, Snapshot};
-use equimarl_learn::{setting, world_of};
+use equimarl_learn::checkpoint::Snapshot;
+use equimarl_learn::{RunFolder, setting, world_of};
 use equimarl_nn::{Kind, Network, NetworkConfig, Policy};
 use equimarl_worlds::{Purpose, Registry, Stream, WorldConfig};
 use serde_json::{Value, json};
@@ -145,7 +145,7 @@ fn of_file(registry: &Registry, file: &Path) -> Result<Model> {
         }
     };
     let known = world_of(registry, &metadata).map_err(|e| unusable(&e))?;
-    let beside = || checkpoint::read_config(registry, file.parent()?).ok().map(|config| config.world);
+    let beside = || RunFolder::at(file.parent()?).read_config(registry).ok().map(|config| config.world);
     let of_run = known.assumed.as_ref().and_then(|_| beside()).filter(|w| w.name == known.world.name);
     let policy = network.policy()?;
     Ok(match of_run {

@@ -4,7 +4,8 @@
 //! can name a file of its own.
 
 use equimarl_lab::{Record, State};
-use equimarl_learn::checkpoint;
+use equimarl_learn::folder::{CONFIG, METRICS, MODEL, SUMMARY};
+use equimarl_learn::{RunFolder, checkpoint};
 use equimarl_worlds::{Registry, WorldConfig};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -96,8 +97,7 @@ impl Runs {
         let mut rows = vec![];
         let locks = locks();
         for (id, path) in found {
-            let stamps = ["config.toml", "metrics.jsonl", "summary.json", "model.safetensors"]
-                .map(|file| stamp(&path.join(file)));
+            let stamps = [CONFIG, METRICS, SUMMARY, MODEL].map(|file| stamp(&path.join(file)));
             let entry = match known.remove(&id) {
                 Some(entry) if entry.stamps == stamps => entry,
                 _ => Known { stamps, record: Arc::new(read(&self.registry, &path, &id, stamps[1])) },
@@ -132,7 +132,7 @@ impl Runs {
 
 /// A folder that is a run itself is listed under its own name, others by what is below them.
 fn name_of_root(root: &Path) -> String {
-    if !root.join("config.toml").exists() {
+    if !RunFolder::at(root).is_run() {
         return String::new();
     }
     root.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_else(|| "run".into())
@@ -143,7 +143,7 @@ fn find(folder: &Path, id: &str, depth: usize, left: &mut usize, found: &mut Vec
         return;
     }
     *left -= 1;
-    if folder.join("config.toml").is_file() && !id.is_empty() {
+    if RunFolder::at(folder).config().is_file() && !id.is_empty() {
         return found.push((id.into(), folder.into()));
     }
     if depth == 0 {
@@ -162,11 +162,11 @@ fn find(folder: &Path, id: &str, depth: usize, left: &mut usize, found: &mut Vec
 
 /// What a team can be read from: the model of a finished run, the latest checkpoint of another.
 fn playable(run: &Path) -> Option<PathBuf> {
-    let model = run.join("model.safetensors");
+    let model = RunFolder::at(run).model();
     if stamp(&model).is_some() {
         return Some(model);
     }
-    let folder = run.join("checkpoint");
+    let folder = RunFolder::at(run).checkpoints();
     let own = fs::symlink_metadata(&folder).is_ok_and(|about| about.is_dir());
     let all = if own { checkpoint::list(&folder).unwrap_or_default() } else { vec![] };
     all.into_iter().map(|(_, path)| path).find(|path| stamp(path).is_some())
@@ -211,7 +211,7 @@ fn row(registry: &Registry, id: &str, known: &Known, path: &Path, locks: &[u64])
     let (state, problem) = match &record.state {
         State::Finished => ("finished", None),
         State::Failed(why) => ("failed", Some(why.clone())),
-        State::Unfinished if fresh || locked(&path.join("metrics.jsonl"), locks) => ("running", None),
+        State::Unfinished if fresh || locked(&RunFolder::at(path).metrics(), locks) => ("running", None),
         State::Unfinished => ("stopped", None),
     };
     let finished = record.state == State::Finished;

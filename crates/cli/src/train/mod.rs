@@ -15,8 +15,9 @@ use crate::registry;
 use crate::world::{WorldArgs, names};
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args as ClapArgs;
+use equimarl_learn::folder::{RunFolder, SUMMARY};
 use equimarl_learn::run::{self, Ended};
-use equimarl_learn::{Method, RECENT, TrainConfig, checkpoint};
+use equimarl_learn::{Method, RECENT, TrainConfig};
 use events::Events;
 use serde_json::Value;
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -104,12 +105,12 @@ pub fn run(args: &Args) -> Result<ExitCode> {
             folder
         }
     };
-    if let Some(summary) = run::summary(&folder)? {
+    if let Some(summary) = RunFolder::at(&folder).read_summary()? {
         if args.json {
             print(&format!("{summary}\n"))?;
         }
         if !args.quiet {
-            eprintln!("{} is finished; its summary is in summary.json", folder.display());
+            eprintln!("{} is finished; its summary is in {SUMMARY}", folder.display());
         }
         return Ok(ExitCode::SUCCESS);
     }
@@ -139,7 +140,7 @@ pub fn use_threads(threads: Option<usize>) -> Result<()> {
 /// Runs until the end or a signal.
 fn drive(folder: &Path, quiet: bool, json: bool, mut events: Events) -> Result<ExitCode> {
     let signal = signals()?;
-    let config = checkpoint::read_config(registry(), folder)?;
+    let config = RunFolder::at(folder).read_config(registry())?;
     let mut display = Display::new(&config, folder, quiet, json);
     let stop = || signal.load(Ordering::Relaxed) != 0;
     let ended = run::train(registry(), folder, &provenance::origin(), &stop, &mut |event| {
@@ -179,7 +180,8 @@ fn resumable(args: &Args, folder: &Path) -> Result<()> {
     if let Some((option, _)) = given.iter().find(|g| g.1) {
         bail!("{option} cannot be used with --resume: a run keeps its settings");
     }
-    let config = checkpoint::read_config(registry(), folder)
+    let config = RunFolder::at(folder)
+        .read_config(registry())
         .with_context(|| format!("{} holds no run that could be continued", folder.display()))?;
     let asked = overlay(args, &config, true)?;
     if let Some((key, was, asked)) = set::difference(&config, &asked)? {
@@ -297,5 +299,5 @@ fn closing(summary: &Value, measure: Option<&str>, folder: &Path) -> String {
             number(&evaluation["sampled"][name]["mean"]),
         );
     }
-    text + &format!("the model is {}\n", folder.join("model.safetensors").display())
+    text + &format!("the model is {}\n", RunFolder::at(folder).model().display())
 }

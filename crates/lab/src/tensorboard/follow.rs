@@ -3,6 +3,7 @@
 use super::record::{What, event};
 use super::{NAME, values};
 use crate::error::{Error, Result};
+use equimarl_learn::RunFolder;
 use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -35,7 +36,7 @@ impl Follower {
         let path = home.join(format!("{NAME}.{}.{}", stamp as u64, std::process::id()));
         let mut file = File::create(&path).map_err(|e| Error::file(&path, e))?;
         file.write_all(&event(stamp, 0, &What::Version)).map_err(|e| Error::file(&path, e))?;
-        Ok(Follower { metrics: run.join("metrics.jsonl"), path, file, offset: 0 })
+        Ok(Follower { metrics: RunFolder::at(run).metrics(), path, file, offset: 0 })
     }
 
     /// The run goes on from a checkpoint: what is in earlier files is void.

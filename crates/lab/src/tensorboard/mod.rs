@@ -11,6 +11,7 @@ pub use follow::Follower;
 use crate::error::{Error, Result};
 use crate::gather::Found;
 use crate::record::Curve;
+use equimarl_learn::RunFolder;
 use equimarl_nn::model::write_file;
 use record::{What, event};
 use serde_json::Value;
@@ -76,7 +77,7 @@ fn lines_of(curve: &Curve) -> Vec<Line> {
 pub fn export(runs: &[Found], folder: &Path) -> Result<Vec<PathBuf>> {
     let mut files = vec![];
     for found in runs {
-        let metrics = fs::read_to_string(Path::new(&found.place).join("metrics.jsonl"));
+        let metrics = fs::read_to_string(RunFolder::at(Path::new(&found.place)).metrics());
         let lines: Vec<Line> = match metrics {
             Ok(text) => text.lines().filter_map(values).collect(),
             Err(_) => lines_of(&found.record.curve),

@@ -1,0 +1,107 @@
+//! What stands in a run directory, and under which names. Nobody else spells them.
+
+use crate::checkpoint::parse_config;
+use crate::config::TrainConfig;
+use crate::error::{Error, Result};
+use equimarl_worlds::{Described, Registry};
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The settings, every one. A folder that has them is a run.
+pub const CONFIG: &str = "config.toml";
+/// The declaration of the run's world.
+pub const SPEC: &str = "spec.json";
+/// The learning curve, line by line. Whoever trains holds a lock on it.
+pub const METRICS: &str = "metrics.jsonl";
+/// The folder of checkpoints.
+pub const CHECKPOINTS: &str = "checkpoint";
+/// The network of a finished run.
+pub const MODEL: &str = "model.safetensors";
+/// How a run ended. A run that has it is finished.
+pub const SUMMARY: &str = "summary.json";
+
+/// A run directory, or a folder that may be one.
+#[derive(Clone, Copy, Debug)]
+pub struct RunFolder<'a> {
+    path: &'a Path,
+}
+
+impl<'a> RunFolder<'a> {
+    /// The run directory at `path`; nothing is read yet.
+    pub fn at(path: &'a Path) -> RunFolder<'a> {
+        RunFolder { path }
+    }
+
+    /// Where [`CONFIG`] is.
+    pub fn config(&self) -> PathBuf {
+        self.path.join(CONFIG)
+    }
+
+    /// Where [`SPEC`] is.
+    pub fn spec(&self) -> PathBuf {
+        self.path.join(SPEC)
+    }
+
+    /// Where [`METRICS`] are.
+    pub fn metrics(&self) -> PathBuf {
+        self.path.join(METRICS)
+    }
+
+    /// Where [`CHECKPOINTS`] are.
+    pub fn checkpoints(&self) -> PathBuf {
+        self.path.join(CHECKPOINTS)
+    }
+
+    /// Where [`MODEL`] is.
+    pub fn model(&self) -> PathBuf {
+        self.path.join(MODEL)
+    }
+
+    /// Where [`SUMMARY`] is.
+    pub fn summary(&self) -> PathBuf {
+        self.path.join(SUMMARY)
+    }
+
+    /// Whether a run was begun here.
+    pub fn is_run(&self) -> bool {
+        self.config().exists()
+    }
+
+    /// Whether a run was finished here.
+    pub fn is_finished(&self) -> bool {
+        self.summary().exists()
+    }
+
+    /// The settings. Those that came after the run was made are as they were then.
+    ///
+    /// # Errors
+    /// If there are none, or they are not settings.
+    pub fn read_config(&self, registry: &Registry) -> Result<TrainConfig> {
+        let path = self.config();
+        let text =
+            fs::read_to_string(&path).map_err(|why| Error::File { path: path.display().to_string(), why })?;
+        parse_config(registry, &text, &path)
+    }
+
+    /// The summary of a finished run; nothing if it is not finished.
+    ///
+    /// # Errors
+    /// If there is one that cannot be read.
+    pub fn read_summary(&self) -> Result<Option<Value>> {
+        let path = self.summary();
+        if !path.exists() {
+            return Ok(None);
+        }
+        let text =
+            fs::read_to_string(&path).map_err(|why| Error::File { path: path.display().to_string(), why })?;
+        let summary = serde_json::from_str(&text)
+            .map_err(|e| Error::BadRun(format!("{} cannot be read: {e}", path.display())))?;
+        Ok(Some(summary))
+    }
+
+    /// The declaration of the run's world; nothing in runs that are older than it.
+    pub fn described(&self) -> Option<Described> {
+        serde_json::from_slice(&fs::read(self.spec()).ok()?).ok()
+    }
+}
