@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail, ensure};
 use clap::Args as ClapArgs;
 use equimarl_lab::Record;
 use equimarl_lab::figure::{Chart, Measure, Reference, learning_curves};
-use equimarl_learn::{RECENT, RunFolder, TrainConfig};
+use equimarl_learn::{RECENT, RunFolder, Summary, TrainConfig};
 use equimarl_nn::model::write_file;
 use equimarl_worlds::{Spec, WorldConfig};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
@@ -60,25 +60,18 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     let children: Result<Vec<Child>> =
         METHODS.iter().map(|method| spawn(args, &world.name, method)).collect();
     watch(children?, args)?;
-    let read = |method: &&str| -> Result<Value> {
-        let path = RunFolder::at(&args.out.join(method)).summary();
-        let text = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
-        Ok(serde_json::from_str(&text)?)
-    };
-    let summaries: Result<Vec<Value>> = METHODS.iter().map(read).collect();
-    let summaries = summaries?;
     let figure = args.out.join(FIGURE);
-    let records: Result<Vec<Record>> =
-        METHODS.iter().map(|m| Ok(Record::of_run(registry(), &args.out.join(m), m, None)?)).collect();
-    let best = summaries[0]["evaluation"]["optimum"].as_f64();
+    let read = |m: &&str| Ok(Record::of_run(registry(), &args.out.join(m), m, None)?);
+    let records = METHODS.iter().map(read).collect::<Result<Vec<Record>>>()?;
+    let best = records[0].optimum();
     let lines = best.map(|b| Reference::new(format!("best possible, {b:.2}"), b));
     let chart = Chart {
         title: format!("{}, one seed", described.title),
         description: "The return of the equivariant and of the plain team over their training.".into(),
-        ..learning_curves(&records?.iter().collect::<Vec<_>>(), &Measure::RETURN, lines.into_iter().collect())
+        ..learning_curves(&records.iter().collect::<Vec<_>>(), &Measure::RETURN, lines.into_iter().collect())
     };
     write_file(&figure, chart.svg().as_bytes())?;
-    print(&closing(&summaries, &described.spec, args, &figure, start.elapsed()))?;
+    print(&closing(&records, &described.spec, args, &figure, start.elapsed()))?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -212,22 +205,25 @@ fn watch(mut children: Vec<Child>, args: &Args) -> Result<()> {
 }
 
 /// Three plain sentences: what was learned, how many steps it took, what to try next.
-fn closing(summaries: &[Value], spec: &Spec, args: &Args, figure: &Path, time: Duration) -> String {
-    let number = |v: &Value| v.as_f64().map_or("?".into(), |x| format!("{x:.2}"));
-    let [symmetric, plain] = summaries else { return String::new() };
-    let best = symmetric["evaluation"]["optimum"].as_f64();
-    let best = best.map_or(String::new(), |b| format!(", of at most {b:.2} that anybody could reach"));
+fn closing(records: &[Record], spec: &Spec, args: &Args, figure: &Path, time: Duration) -> String {
+    let number = |x: f64| if x.is_nan() { "?".into() } else { format!("{x:.2}") };
+    let [Some(symmetric), Some(plain)] = [0, 1].map(|i| records.get(i)?.summary.as_ref()) else {
+        return String::new();
+    };
+    let best = symmetric
+        .optimum()
+        .map_or(String::new(), |b| format!(", of at most {b:.2} that anybody could reach"));
     let mut text = format!(
         "\nAfter {} steps the symmetric team returns {} and the plain team {}{best} ({:.0} s, figure {}).\n",
         args.steps,
-        number(&symmetric["return"]["mean"]),
-        number(&plain["return"]["mean"]),
+        number(symmetric.total.mean),
+        number(plain.total.mean),
         time.as_secs_f64(),
         figure.display(),
     );
     // Returns are what the figure shows; thresholds of another measure would need words of their own.
     if let (Some(threshold), None) = (spec.thresholds.first(), spec.first_measure()) {
-        let reached = |s: &Value| match s["reached"][threshold.to_string()].as_u64() {
+        let reached = |s: &Summary| match s.reached.get(&threshold.to_string()) {
             Some(steps) => format!("{steps} environment steps"),
             None => format!("more than {} environment steps", args.steps),
         };

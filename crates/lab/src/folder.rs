@@ -248,7 +248,7 @@ impl Folder {
         let planned = self.planned(index)?;
         let (finished, unfinished) = (self.finished(planned), self.unfinished(planned));
         if let Some(summary) = RunFolder::at(&finished).read_summary()? {
-            return Ok(Ended::Finished(summary));
+            return Ok(Ended::Finished(summary.into()));
         }
         if let Some(why) = self.in_the_way(planned) {
             return Err(Error::Bad(why));
@@ -265,7 +265,7 @@ impl Folder {
             // Somebody else is at it, or was until just now, which is no failure of the run.
             Err(error) if is_busy(&unfinished) => Err(error),
             Err(error) if self.is_finished(planned) => match RunFolder::at(&finished).read_summary()? {
-                Some(summary) => Ok(Ended::Finished(summary)),
+                Some(summary) => Ok(Ended::Finished(summary.into())),
                 None => Err(error),
             },
             Err(error) => {

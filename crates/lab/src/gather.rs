@@ -190,7 +190,7 @@ impl Gathered {
 
     /// A run and its kept record are one run, and so are two places that overlap.
     fn drop_repeated(&mut self) {
-        let unfinished = |f: &Found| f.record.summary.is_null();
+        let unfinished = |f: &Found| f.record.summary.is_none();
         // A stable sort: among equals the first place stays.
         let mut order: Vec<usize> = (0..self.runs.len()).collect();
         order.sort_by_key(|i| unfinished(&self.runs[*i]));

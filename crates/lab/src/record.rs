@@ -4,9 +4,10 @@ use crate::brief::{Brief, Briefs, preset_of};
 use crate::error::{Error, Result};
 use crate::figure::Measure;
 use equimarl_learn::run::RECENT_WAITING;
-use equimarl_learn::{RECENT, RunFolder, TrainConfig};
+use equimarl_learn::{RECENT, RunFolder, Summary, TrainConfig};
 use equimarl_worlds::Registry;
-use serde::{Deserialize, Serialize};
+use serde::ser::Error as _;
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -55,7 +56,8 @@ pub struct Record {
     /// Its settings, every one.
     pub config: TrainConfig,
     /// The content of `summary.json`; null while there is none.
-    pub summary: Value,
+    #[serde(serialize_with = "in_order")]
+    pub summary: Option<Summary>,
     /// When a run that failed had passed marks, by its metrics. Of a finished one its summary knows it better.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reached: Option<BTreeMap<String, u64>>,
@@ -91,7 +93,7 @@ impl Record {
             name: name.into(),
             state,
             config_hash: config.hash(registry),
-            summary: summary.unwrap_or(Value::Null),
+            summary,
             reached,
             curve: Curve::of_metrics(&text, world.first.as_ref().map(|m| m.name.as_str())).thinned(POINTS),
             world,
@@ -157,6 +159,11 @@ impl Record {
         Ok(records)
     }
 
+    /// The best possible mean return, where the run says it.
+    pub fn optimum(&self) -> Option<f64> {
+        self.summary.as_ref()?.optimum()
+    }
+
     /// With what this program knows of its world. Settings that came later are as they were before they existed.
     fn known(mut self, briefs: &mut Briefs<'_>) -> Record {
         if let Ok(world) = briefs.registry().complete(&self.config.world) {
@@ -167,6 +174,11 @@ impl Record {
         self.preset = preset_of(briefs.registry(), &self.config).map(Arc::new);
         self
     }
+}
+
+/// A summary is written with its keys in order, as in `summary.json`.
+fn in_order<S: Serializer>(summary: &Option<Summary>, to: S) -> std::result::Result<S::Ok, S::Error> {
+    serde_json::to_value(summary).map_err(S::Error::custom)?.serialize(to)
 }
 
 /// The first lines of metrics that are beyond each threshold, by the rule of summaries: the mean must be of 100 episodes (20,
@@ -249,6 +261,7 @@ mod tests {
             record(3, State::Failed("why".into())),
         ];
         let lines: Vec<String> = all.iter().map(|r| serde_json::to_string(r).unwrap()).collect();
+        assert!(lines.iter().all(|line| line.contains("\"summary\":null,")), "{lines:?}");
         let whole = lines.join("\n") + "\n";
         // The last line is torn, as after a crash.
         fs::write(&path, format!("{whole}{}", &lines[0][..40])).unwrap();

@@ -3,8 +3,8 @@
 use crate::checkpoint::parse_config;
 use crate::config::TrainConfig;
 use crate::error::{Error, Result};
+use crate::summary::Summary;
 use equimarl_worlds::{Described, Registry};
-use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -88,7 +88,7 @@ impl<'a> RunFolder<'a> {
     ///
     /// # Errors
     /// If there is one that cannot be read.
-    pub fn read_summary(&self) -> Result<Option<Value>> {
+    pub fn read_summary(&self) -> Result<Option<Summary>> {
         let path = self.summary();
         if !path.exists() {
             return Ok(None);

@@ -33,6 +33,7 @@ mod ppo;
 mod returns;
 mod rollout;
 pub mod run;
+mod summary;
 
 pub use config::{AugmentRatio, EncoderChoice, Method, PRESETS, TrainConfig};
 pub use controller::Learned;
@@ -49,3 +50,4 @@ pub use observe::{Observer, States, observe};
 pub use optimiser::Optimiser;
 pub use ppo::{Progress, Times, Trainer};
 pub use returns::{Step, advantages};
+pub use summary::{Evaluation, Summary};

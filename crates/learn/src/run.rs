@@ -8,11 +8,12 @@ use crate::evaluate::{Games, evaluate};
 use crate::folder::RunFolder;
 use crate::model::world_note;
 use crate::ppo::{Progress, Trainer};
+use crate::summary::{Evaluation, Summary};
 use equimarl_nn::model::write_file;
 use equimarl_nn::{Choice, Network};
 use equimarl_worlds::{Better, Described, Envs, Registry, Resumed};
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -50,7 +51,7 @@ pub enum Event<'a> {
         /// Steps so far.
         steps: u64,
         /// What it found, as in `summary.json`.
-        found: &'a Value,
+        found: &'a Evaluation,
     },
     /// Something is not as it should be, but the run goes on.
     Warning(String),
@@ -60,7 +61,7 @@ pub enum Event<'a> {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Ended {
     /// All steps are done; this is the content of `summary.json`.
-    Finished(Value),
+    Finished(Box<Summary>),
     /// It was asked to stop, and can be continued.
     Stopped {
         /// Steps that are done.
@@ -124,14 +125,14 @@ pub fn train(
 ) -> Result<Ended> {
     let files = RunFolder::at(run);
     if let Some(summary) = files.read_summary()? {
-        return Ok(Ended::Finished(summary));
+        return Ok(Ended::Finished(summary.into()));
     }
     let config = &files.read_config(registry)?;
     let start = Instant::now();
     let mut metrics = Metrics::open(files.metrics())?;
     // Whoever had the lock before us may have finished the run.
     if let Some(summary) = files.read_summary()? {
-        return Ok(Ended::Finished(summary));
+        return Ok(Ended::Finished(summary.into()));
     }
     let folder = files.checkpoints();
     checkpoint::sweep(run);
@@ -159,20 +160,20 @@ pub fn train(
         checkpoint::write(&folder, trainer.steps(), &trainer.checkpoint(&json!(notes))?)
     };
     let mut arena = Arena::new(registry, config)?;
-    let (mut due, mut judged) = (false, Value::Null);
+    let (mut due, mut judged) = (false, None);
     notes.judging |= trainer.is_finished();
     loop {
         let mut stopping = stop();
         if notes.judging && !stopping {
             match arena.judge(&mut trainer, stop)? {
-                Some(found) => judged = found,
+                Some(found) => {
+                    let steps = trainer.steps();
+                    metrics.write(&json!({ "steps": steps, "evaluation": found }))?;
+                    listen(Event::Evaluation { steps, found: &found });
+                    notes.judging = false;
+                    judged = Some(found);
+                }
                 None => stopping = true,
-            }
-            if !stopping {
-                let steps = trainer.steps();
-                metrics.write(&json!({ "steps": steps, "evaluation": judged }))?;
-                listen(Event::Evaluation { steps, found: &judged });
-                notes.judging = false;
             }
         }
         if stopping {
@@ -213,7 +214,7 @@ pub fn train(
     }
     trainer.network().save(files.model(), &world_note(registry, &config.world)?, &extra)?;
     write_file(files.summary(), format!("{summary:#}\n").as_bytes())?;
-    Ok(Ended::Finished(summary))
+    Ok(Ended::Finished(summary.into()))
 }
 
 /// Where teams are evaluated.
@@ -235,7 +236,7 @@ impl Arena {
     }
 
     /// Both ways of choosing, on the same episodes; nothing if `stop` says so before they are over.
-    fn judge(&mut self, trainer: &mut Trainer, stop: &dyn Fn() -> bool) -> Result<Option<Value>> {
+    fn judge(&mut self, trainer: &mut Trainer, stop: &dyn Fn() -> bool) -> Result<Option<Evaluation>> {
         let (policy, episodes) = (trainer.network().policy()?, trainer.config().evaluate_episodes);
         let inference = trainer.inference();
         let mut score = |choice| {
@@ -244,12 +245,9 @@ impl Arena {
         };
         let Some(greedy) = score(Choice::Greedy)? else { return Ok(None) };
         let Some(sampled) = score(Choice::Sampled)? else { return Ok(None) };
-        let mut found = json!({ "greedy": greedy, "sampled": sampled });
-        if let Some(optimum) = self.optimum.get_or_init(|| self.envs.world(0).optimum()) {
-            found["optimum"] = json!(optimum);
-            found["gap"] = json!(optimum - greedy.total.mean.max(sampled.total.mean));
-        }
-        Ok(Some(found))
+        let optimum = *self.optimum.get_or_init(|| self.envs.world(0).optimum());
+        let gap = optimum.map(|optimum| optimum - greedy.total.mean.max(sampled.total.mean));
+        Ok(Some(Evaluation { greedy, sampled, optimum, gap, more: Map::new() }))
     }
 }
 
@@ -304,37 +302,41 @@ fn line(trainer: &Trainer, progress: &Progress, measure: f64) -> Value {
 fn summarise(
     trainer: &Trainer,
     origin: &Value,
-    evaluation: Value,
+    evaluation: Option<Evaluation>,
     reached: &BTreeMap<String, u64>,
     (seconds, hash): (f64, &str),
-) -> Value {
+) -> Summary {
     let (config, episodes) = (trainer.config(), trainer.episodes());
-    let mut summary = json!({
-        "world": config.world.name,
-        "method": config.method,
-        "preset": config.preset,
-        "group": config.group,
-        "learning_rate": config.learning_rate,
-        "seed": config.seed,
-        "steps": trainer.steps(),
-        "episodes": episodes.count(),
-        "return": episodes.statistic(|f| f.total),
-        "length": episodes.statistic(|f| f.length as f64),
-        "reached": reached,
-        "evaluation": evaluation,
-        "parameters": trainer.network().values().len(),
-        "steps_per_second": trainer.steps() as f64 / seconds,
-        "wall_seconds": seconds,
-        "peak_memory_mb": peak_memory_mb(),
-        "config_hash": hash,
-    });
-    if let (Value::Object(summary), Value::Object(origin)) = (&mut summary, origin) {
-        summary.extend(origin.clone());
-    }
+    let mut more = origin.as_object().cloned().unwrap_or_default();
+    let text = |key: &str| Some(more.remove(key)?.as_str()?.to_string());
+    let [version, commit, cpu, simd] = ["version", "commit", "cpu", "simd"].map(text);
     if let Some((_, first)) = trainer.environments().spec().first_measure() {
-        summary[&first.name] = json!(episodes.statistic(|f| f.measure));
+        more.insert(first.name.clone(), json!(episodes.statistic(|f| f.measure)));
     }
-    summary
+    Summary {
+        world: config.world.name.clone(),
+        method: config.method,
+        preset: config.preset.clone(),
+        group: config.group.clone(),
+        learning_rate: config.learning_rate,
+        seed: config.seed,
+        steps: trainer.steps(),
+        episodes: episodes.count(),
+        total: episodes.statistic(|f| f.total),
+        length: episodes.statistic(|f| f.length as f64),
+        reached: reached.clone(),
+        evaluation,
+        parameters: trainer.network().values().len(),
+        steps_per_second: trainer.steps() as f64 / seconds,
+        wall_seconds: seconds,
+        peak_memory_mb: peak_memory_mb(),
+        config_hash: hash.into(),
+        version,
+        commit,
+        cpu,
+        simd,
+        more,
+    }
 }
 
 /// The most memory that this process has had, in MB; nothing where the system does not say.

@@ -83,7 +83,7 @@ fn chart(world: &str, records: &[&Record], ask: &Ask, width: f64) -> Chart {
         series.smoothed(ask.smooth.clamp(1, MAX_SMOOTH))
     });
     let series: Vec<Series> = series.collect();
-    let best = records.iter().find_map(|r| r.summary["evaluation"]["optimum"].as_f64());
+    let best = records.iter().find_map(|r| r.optimum());
     let ends =
         series.iter().filter_map(|s| Some(format!("{} ends at {:.3}", s.name, s.points.last()?.middle)));
     Chart {

@@ -6,16 +6,26 @@ use crate::error::{Error, Result};
 use crate::spec::{Over, Spec};
 use crate::stream::{Purpose, Stream};
 use crate::world::{End, World};
-use serde::Serialize;
+use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeMap;
 
 /// A mean and its standard error.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Statistic {
     /// The mean; not a number (`null` in JSON) when nothing was measured.
+    #[serde(deserialize_with = "null_is_nan")]
     pub mean: f64,
     /// Sample standard deviation / sqrt(count); not a number (`null` in JSON) below two values.
+    #[serde(deserialize_with = "null_is_nan")]
     pub stderr: f64,
+}
+
+/// For serde: JSON has no word for what is not a number, and says `null`.
+///
+/// # Errors
+/// If it is neither a number nor null.
+pub fn null_is_nan<'de, D: Deserializer<'de>>(source: D) -> std::result::Result<f64, D::Error> {
+    Ok(Option::deserialize(source)?.unwrap_or(f64::NAN))
 }
 
 impl Statistic {
@@ -87,7 +97,7 @@ pub struct Episode {
 }
 
 /// What a number of episodes amount to. In JSON: `episodes`, `return`, `length` and one entry per measure.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
     /// How many episodes.
     pub episodes: usize,

@@ -85,17 +85,13 @@ impl Display {
             Event::Warning(text) if matches!(self.output, Output::Json) => eprintln!("warning: {text}"),
             Event::Warning(text) => self.say(&format!("warning: {text}")),
             Event::Evaluation { steps, found } => {
-                let mean = |way: &str| found[way]["return"]["mean"].as_f64().unwrap_or(f64::NAN);
                 if let Output::Json = self.output {
                     print_line(&json!({ "steps": steps, "evaluation": found }));
                 } else {
-                    let gap = found["gap"]
-                        .as_f64()
-                        .map_or(String::new(), |g| format!(", {g:.3} below the optimum"));
+                    let gap = found.gap.map_or(String::new(), |g| format!(", {g:.3} below the optimum"));
                     self.say(&format!(
                         "evaluated after {steps} steps: {:.3} (likeliest actions), {:.3} (sampled){gap}",
-                        mean("greedy"),
-                        mean("sampled")
+                        found.greedy.total.mean, found.sampled.total.mean
                     ));
                 }
             }

@@ -17,9 +17,9 @@ use anyhow::{Context, Result, bail, ensure};
 use clap::Args as ClapArgs;
 use equimarl_learn::folder::{RunFolder, SUMMARY};
 use equimarl_learn::run::{self, Ended};
-use equimarl_learn::{Method, RECENT, TrainConfig};
+use equimarl_learn::{Method, RECENT, Summary, TrainConfig};
+use equimarl_worlds::Summary as Played;
 use events::Events;
-use serde_json::Value;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -263,40 +263,41 @@ fn usual_group(config: &TrainConfig) -> String {
 }
 
 /// What a person wants to know at the end.
-fn closing(summary: &Value, measure: Option<&str>, folder: &Path) -> String {
-    let number = |v: &Value| v.as_f64().map_or("-".into(), |x| format!("{x:.3}"));
-    let evaluation = &summary["evaluation"];
-    let learned = match summary["episodes"].as_u64().unwrap_or(0).min(RECENT as u64) {
+fn closing(summary: &Summary, measure: Option<&str>, folder: &Path) -> String {
+    let number = |x: Option<f64>| x.filter(|x| !x.is_nan()).map_or("-".into(), |x| format!("{x:.3}"));
+    let evaluation = summary.evaluation.as_ref();
+    let learned = match summary.episodes.min(RECENT as u64) {
         0 => "no training episode ended".into(),
         count => format!(
             "return of the last {count} training episodes {} +- {}",
-            number(&summary["return"]["mean"]),
-            number(&summary["return"]["stderr"])
+            number(Some(summary.total.mean)),
+            number(Some(summary.total.stderr))
         ),
     };
     let mut text = format!(
         "{} {} seed {}: {} steps in {} s ({} steps/s)\n",
-        summary["world"].as_str().unwrap_or(""),
-        summary["method"].as_str().unwrap_or(""),
-        summary["seed"],
-        summary["steps"],
-        number(&summary["wall_seconds"]),
-        number(&summary["steps_per_second"]),
+        summary.world,
+        summary.method,
+        summary.seed,
+        summary.steps,
+        number(Some(summary.wall_seconds)),
+        number(Some(summary.steps_per_second)),
     );
     text += &format!(
         "{learned}; evaluated {} (likeliest actions), {} (sampled)\n",
-        number(&evaluation["greedy"]["return"]["mean"]),
-        number(&evaluation["sampled"]["return"]["mean"]),
+        number(evaluation.map(|e| e.greedy.total.mean)),
+        number(evaluation.map(|e| e.sampled.total.mean)),
     );
-    if let Some(optimum) = evaluation["optimum"].as_f64() {
+    if let Some(optimum) = summary.optimum() {
         text += &format!("the best possible mean return is {optimum:.3}\n");
     }
     if let Some(name) = measure {
+        let mean = |played: &Played| played.measures.get(name).map(|s| s.mean);
         text += &format!(
             "{name} in training {}; evaluated {} (likeliest actions), {} (sampled)\n",
-            number(&summary[name]["mean"]),
-            number(&evaluation["greedy"][name]["mean"]),
-            number(&evaluation["sampled"][name]["mean"]),
+            number(summary.measure(name).map(|s| s.mean)),
+            number(evaluation.and_then(|e| mean(&e.greedy))),
+            number(evaluation.and_then(|e| mean(&e.sampled))),
         );
     }
     text + &format!("the model is {}\n", RunFolder::at(folder).model().display())

@@ -6,7 +6,7 @@ use crate::record::{Curve, Record};
 use crate::setting::Team;
 use equimarl_learn::RECENT;
 use equimarl_learn::run::RECENT_WAITING;
-use equimarl_worlds::Better;
+use equimarl_worlds::{Better, Summary};
 
 /// Places along a curve; more cannot be told apart.
 const PLACES: usize = 160;
@@ -35,6 +35,14 @@ impl Measure {
     /// Its name in metrics and summaries.
     pub fn name(&self) -> &str {
         self.own.as_ref().map_or("return", |measure| &measure.name)
+    }
+
+    /// Its mean over episodes that were played.
+    pub fn of_played(&self, played: &Summary) -> Option<f64> {
+        match &self.own {
+            None => Some(played.total.mean),
+            Some(measure) => played.measures.get(&measure.name).map(|s| s.mean),
+        }
     }
 
     /// 1 if more is better, -1 if less is.

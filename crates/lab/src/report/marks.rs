@@ -74,5 +74,6 @@ impl MarkReport {
 fn passed(record: &Record, mark: f64) -> (Option<u64>, u64) {
     let mark = mark.to_string();
     let by_metrics = || record.reached.as_ref()?.get(&mark).copied();
-    (record.summary["reached"][&mark].as_u64().or_else(by_metrics), record.config.steps)
+    let by_summary = record.summary.as_ref().and_then(|s| s.reached.get(&mark).copied());
+    (by_summary.or_else(by_metrics), record.config.steps)
 }

@@ -30,7 +30,7 @@ pub struct References {
 impl References {
     /// Plays whoever has not learned in this world. A world that cannot be built here has no references.
     pub fn of(registry: &Registry, world: &WorldConfig, measure: &Measure, runs: &[&Record]) -> References {
-        let optimum = runs.iter().find_map(|r| r.summary["evaluation"]["optimum"].as_f64());
+        let optimum = runs.iter().find_map(|r| r.optimum());
         let mut references = References { optimum, ..References::default() };
         let group = registry.usual_group(world).and_then(|name| name.parse().ok());
         let Some(mut envs) = group.and_then(|group| registry.make(world, &group, 1).ok()) else {
@@ -41,10 +41,7 @@ impl References {
         let mut played = |name: &str| {
             let mut controller = Named::new(name, envs.world(0)).ok()?;
             let summary = play(&mut *envs, &mut controller, episodes, SEED).ok()?;
-            match measure.is_return() {
-                true => Some(summary.total.mean),
-                false => summary.measures.get(measure.name()).map(|s| s.mean),
-            }
+            measure.of_played(&summary)
         };
         references.random = played("random");
         references.episodes = episodes;

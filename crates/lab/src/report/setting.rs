@@ -7,7 +7,8 @@ use super::score::{After, Quartiles, TeamScore, continued, counts, score};
 use crate::figure::{Colour, Measure};
 use crate::record::{Record, State};
 use crate::setting::{Setting, Team};
-use equimarl_worlds::Registry;
+use equimarl_learn::{Evaluation, Summary};
+use equimarl_worlds::{Registry, Summary as Played};
 use serde::Serialize;
 use std::collections::BTreeSet;
 
@@ -136,12 +137,12 @@ fn scores(teams: &[TeamRuns<'_>], measure: &Measure, steps: u64, random: Option<
 impl TeamReport {
     fn of(runs: &TeamRuns<'_>, measure: &Measure) -> TeamReport {
         let count = |wanted: fn(&State) -> bool| runs.all.iter().filter(|r| wanted(&r.state)).count();
-        let evaluated = |how: &str| {
-            let value = |r: &&Record| r.summary["evaluation"][how][measure.name()]["mean"].as_f64();
-            Quartiles::of(&runs.ended.iter().filter_map(value).collect::<Vec<f64>>())
+        let summaries = || runs.ended.iter().filter_map(|r| r.summary.as_ref());
+        let evaluated = |how: fn(&Evaluation) -> &Played| {
+            let value = |s: &Summary| measure.of_played(how(s.evaluation.as_ref()?)).filter(|v| !v.is_nan());
+            Quartiles::of(&summaries().filter_map(value).collect::<Vec<f64>>())
         };
-        let speeds: Vec<f64> =
-            runs.ended.iter().filter_map(|r| r.summary["steps_per_second"].as_f64()).collect();
+        let speeds: Vec<f64> = summaries().map(|s| s.steps_per_second).filter(|s| !s.is_nan()).collect();
         let mut seeds: Vec<u64> = runs.all.iter().map(|r| r.config.seed).collect();
         seeds.sort_unstable();
         TeamReport {
@@ -152,9 +153,9 @@ impl TeamReport {
             finished: count(|s| *s == State::Finished),
             unfinished: count(|s| *s == State::Unfinished),
             failed: count(|s| matches!(s, State::Failed(_))),
-            parameters: runs.ended.iter().find_map(|r| r.summary["parameters"].as_u64()),
-            evaluated_greedy: evaluated("greedy"),
-            evaluated_sampled: evaluated("sampled"),
+            parameters: summaries().next().map(|s| s.parameters as u64),
+            evaluated_greedy: evaluated(|e| &e.greedy),
+            evaluated_sampled: evaluated(|e| &e.sampled),
             steps_per_second: Quartiles::of(&speeds).map(|q| q.median),
             colour: runs.team.colour(),
         }

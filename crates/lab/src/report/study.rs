@@ -6,6 +6,7 @@ use super::together::Together;
 use crate::choose::Choice;
 use crate::gather::{Found, Gathered};
 use crate::record::{Record, State};
+use equimarl_learn::Summary;
 use equimarl_worlds::Registry;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -76,10 +77,8 @@ impl Study {
             together: None,
             runs: found.iter().map(|(f, yes)| RunLine::of(f, *yes)).collect(),
             unreadable: gathered.unreadable.iter().chain(&rates.unreadable).cloned().collect(),
-            made_by: origins(&records, |s| {
-                Some(format!("{} ({})", s["version"].as_str()?, s["commit"].as_str()?))
-            }),
-            made_on: origins(&records, |s| Some(s["cpu"].as_str()?.to_string())),
+            made_by: origins(&records, |s| Some(format!("{} ({})", s.version.as_ref()?, s.commit.as_ref()?))),
+            made_on: origins(&records, |s| s.cpu.clone()),
         };
         for staged in Staged::all(&records, choosing) {
             let (choices, teams, chosen_on) = staged.teams(&mut study.notes);
@@ -142,8 +141,8 @@ fn runs(count: usize, what: &str) -> String {
 }
 
 /// What different summaries say of their origin.
-fn origins(records: &[&Record], of: impl Fn(&serde_json::Value) -> Option<String>) -> Vec<String> {
-    let found: BTreeSet<String> = records.iter().filter_map(|r| of(&r.summary)).collect();
+fn origins(records: &[&Record], of: impl Fn(&Summary) -> Option<String>) -> Vec<String> {
+    let found: BTreeSet<String> = records.iter().filter_map(|r| of(r.summary.as_ref()?)).collect();
     found.into_iter().collect()
 }
 

@@ -4,7 +4,6 @@ use crate::record::{Curve, Record, State};
 use crate::testing;
 use equimarl_learn::Method;
 use equimarl_worlds::builtin;
-use serde_json::json;
 
 /// A run whose return is `value` from its first step on.
 fn run(sweep: &str, method: Method, rate: f64, seed: u64, steps: u64, value: f64) -> Found {
@@ -14,9 +13,9 @@ fn run(sweep: &str, method: Method, rate: f64, seed: u64, steps: u64, value: f64
         returns: vec![value; 20],
         ..Curve::default()
     };
-    let summary = json!({
-        "reached": { "1.5": 1000 * seed }, "evaluation": { "optimum": 2.7785 }, "version": "1", "commit": "abc", "cpu": "x"
-    });
+    let mut summary = testing::summary(&testing::config(&change), 2.7785);
+    summary.reached.insert("1.5".into(), 1000 * seed);
+    let summary = Some(summary);
     let name = format!("{method}-{rate}-{seed}");
     let record = Record { name, summary, curve, ..testing::record(&change) };
     Found { sweep: sweep.into(), place: "here".into(), record }
@@ -169,7 +168,7 @@ fn failed_runs_count_as_chance_and_unfinished_ones_do_not_count() {
     let mut runs: Vec<Found> =
         (1..=3).map(|seed| run("w", Method::Plain, 1e-3, seed, 100_000, 2.0)).collect();
     for run in &mut runs[1..] {
-        run.record.summary = serde_json::Value::Null;
+        run.record.summary = None;
         run.record.curve.steps.truncate(5);
         run.record.curve.returns.truncate(5);
     }
@@ -199,7 +198,7 @@ fn settings_with_an_optimum_are_put_on_one_scale() {
         four.record.config.world = config.world.clone();
         four.record.world = testing::of("four", config).world;
         four.record.config_hash = four.record.config.hash(&builtin());
-        four.record.summary["evaluation"]["optimum"] = json!(3.76);
+        four.record.summary = Some(testing::summary(&four.record.config, 3.76));
         runs.push(four);
     }
     let both = study(runs.clone()).together.unwrap();

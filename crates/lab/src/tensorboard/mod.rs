@@ -82,9 +82,9 @@ pub fn export(runs: &[Found], folder: &Path) -> Result<Vec<PathBuf>> {
             Ok(text) => text.lines().filter_map(values).collect(),
             Err(_) => lines_of(&found.record.curve),
         };
-        let summary = &found.record.summary;
-        let seconds = summary["wall_seconds"].as_f64().unwrap_or(0.0);
-        let steps = summary["steps"].as_f64().unwrap_or(1.0).max(1.0);
+        let summary = found.record.summary.as_ref();
+        let seconds = summary.map(|s| s.wall_seconds).filter(|s| !s.is_nan()).unwrap_or(0.0);
+        let steps = summary.map_or(1, |s| s.steps).max(1) as f64;
         let mut bytes = event(0.0, 0, &What::Version);
         for (step, values) in &lines {
             bytes.extend(event(seconds * *step as f64 / steps, *step, &What::Scalars(values)));
