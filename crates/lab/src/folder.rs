@@ -6,9 +6,9 @@
 use crate::error::{Error, Result};
 use crate::grid::{Planned, Sweep};
 use crate::record::{Record, State};
+use equimarl_files::write_file;
 use equimarl_learn::RunFolder;
 use equimarl_learn::run::{self, Ended, Event};
-use equimarl_nn::model::write_file;
 use equimarl_worlds::Registry;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -155,7 +155,7 @@ impl Folder {
         let file = self.path.join("sweep.toml");
         // Others may read it while we are writing.
         if fs::read_to_string(&file).ok().as_deref() != Some(&self.sweep.text) {
-            write_file(&file, self.sweep.text.as_bytes()).map_err(equimarl_learn::Error::from)?;
+            write_file(&file, self.sweep.text.as_bytes()).map_err(|e| Error::file(&file, e))?;
         }
         Ok(())
     }
@@ -269,8 +269,8 @@ impl Folder {
                 None => Err(error),
             },
             Err(error) => {
-                let note = format!("{error}\n");
-                write_file(self.failed(planned), note.as_bytes()).map_err(equimarl_learn::Error::from)?;
+                let (path, note) = (self.failed(planned), format!("{error}\n"));
+                write_file(&path, note.as_bytes()).map_err(|e| Error::file(&path, e))?;
                 Err(error)
             }
         }

@@ -6,6 +6,7 @@ use crate::episodes::Episodes;
 use crate::error::{Error, Result};
 use crate::folder::RunFolder;
 use crate::ppo::Trainer;
+use equimarl_files::TEMPORARY;
 use equimarl_nn::Network;
 use equimarl_nn::model::{Entries, Entry, pack, read_file, unpack, write_file};
 use equimarl_worlds::{Registry, Stream, StreamState};
@@ -205,7 +206,7 @@ pub fn list(folder: &Path) -> Result<Vec<(u64, PathBuf)>> {
 
 /// Removes what a process that was killed while writing left behind.
 pub(crate) fn sweep(folder: &Path) {
-    let unfinished = |path: &Path| path.extension().is_some_and(|e| e == "tmp");
+    let unfinished = |path: &Path| path.extension().is_some_and(|e| e == TEMPORARY);
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         if unfinished(&entry.path()) {
             // They only take space, so failing to remove one is no reason to stop.

@@ -2,9 +2,9 @@
 //!
 //! A frame holds only what changed since the frame before, so a film of an episode stays small.
 
-use crate::draft::Draft;
 use crate::error::{Error, Result};
 use crate::raster::{Pixels, pixels};
+use equimarl_files::Draft;
 use equimarl_worlds::scene::{Colour, Scene};
 use gif::{DisposalMethod, Encoder, EncodingError, Frame, Repeat};
 use std::collections::BTreeMap;
@@ -52,7 +52,9 @@ impl GifWriter {
     /// # Errors
     /// If nothing can be written there.
     pub fn create(path: impl AsRef<Path>) -> Result<GifWriter> {
-        Ok(GifWriter { draft: Draft::create(path.as_ref())?, film: None, pace: PACE })
+        let path = path.as_ref();
+        let draft = Draft::create(path).map_err(|why| Error::Write { path: path.into(), why })?;
+        Ok(GifWriter { draft, film: None, pace: PACE })
     }
 
     /// The same film with frames shown for this many milliseconds instead of 200, in steps of 10 and at least 20,
@@ -99,7 +101,8 @@ impl GifWriter {
         let rest = film.show(LAST.max(self.pace)).and_then(|()| film.encoder.into_inner());
         let rest = rest.map_err(|e| refused(&self.draft, e))?;
         let written = self.draft.write_all(&rest);
-        self.draft.finish(written)
+        let path = self.draft.path().to_path_buf();
+        self.draft.finish(written).map_err(|why| Error::Write { path, why })
     }
 }
 

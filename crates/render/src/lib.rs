@@ -13,7 +13,6 @@
 //! # Ok::<(), equimarl_render::Error>(())
 //! ```
 
-mod draft;
 mod error;
 mod gif;
 mod letters;

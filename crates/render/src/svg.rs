@@ -1,7 +1,7 @@
 //! A scene as a self-contained SVG.
 
-use crate::draft::Draft;
-use crate::error::Result;
+use crate::error::{Error, Result};
+use equimarl_files::write_file;
 use equimarl_worlds::scene::{Colour, Item, Scene, Shape};
 use std::fmt::{self, Display, Formatter, Write};
 use std::path::Path;
@@ -36,9 +36,8 @@ pub fn svg(scene: &Scene) -> String {
 /// # Errors
 /// If it cannot be written.
 pub fn save_svg(scene: &Scene, path: impl AsRef<Path>) -> Result<()> {
-    let mut draft = Draft::create(path.as_ref())?;
-    let written = std::io::Write::write_all(&mut draft, svg(scene).as_bytes());
-    draft.finish(written)
+    let path = path.as_ref();
+    write_file(path, svg(scene).as_bytes()).map_err(|why| Error::Write { path: path.into(), why })
 }
 
 fn element(text: &mut String, item: &Item, scale: f32) -> fmt::Result {

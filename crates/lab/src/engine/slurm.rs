@@ -7,7 +7,7 @@
 
 use crate::error::{Error, Result};
 use crate::folder::Folder;
-use equimarl_nn::model::write_file;
+use equimarl_files::write_file;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs::{self, OpenOptions};
@@ -61,7 +61,7 @@ pub fn submit(folder: &Folder, indices: &[usize], program: &Path, options: &Opti
         let lines: String = runs.iter().map(|r| format!("{r}\n")).collect();
         let text = script_text(folder, &sweep, &list, program)?;
         for (path, text) in [(&list, &lines), (&sweep, &folder.sweep.text), (&script, &text)] {
-            write_file(path, text.as_bytes()).map_err(equimarl_learn::Error::from)?;
+            write_file(path, text.as_bytes()).map_err(|e| Error::file(path, e))?;
         }
         let mut command = Command::new("sbatch");
         command.arg("--parsable").args(arguments(folder, runs.len(), &logs, options)).arg(&script);

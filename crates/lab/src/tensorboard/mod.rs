@@ -11,8 +11,8 @@ pub use follow::Follower;
 use crate::error::{Error, Result};
 use crate::gather::Found;
 use crate::record::Curve;
+use equimarl_files::write_file;
 use equimarl_learn::RunFolder;
-use equimarl_nn::model::write_file;
 use record::{What, event};
 use serde_json::Value;
 use std::fs;
@@ -92,7 +92,7 @@ pub fn export(runs: &[Found], folder: &Path) -> Result<Vec<PathBuf>> {
         let home = folder.join(safe(&found.sweep)).join(safe(&found.record.name));
         fs::create_dir_all(&home).map_err(|e| Error::file(&home, e))?;
         let path = home.join(format!("{NAME}.0.report"));
-        write_file(&path, &bytes).map_err(equimarl_learn::Error::from)?;
+        write_file(&path, &bytes).map_err(|e| Error::file(&path, e))?;
         files.push(path);
     }
     Ok(files)

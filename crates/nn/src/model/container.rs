@@ -4,8 +4,8 @@
 //! sorted keys under the single key `equimarl`. The text starts with a checksum of everything that matters, so damage
 //! is found and not run. (It is no signature: whoever can change a file can change its checksum.)
 
-use super::hash::{fnv1a, more};
 use crate::error::{Error, Result};
+use equimarl_files::{fnv1a, fnv1a_after as more};
 use safetensors::tensor::{Dtype, Metadata, View};
 use serde_json::Value;
 use std::borrow::Cow;

@@ -6,13 +6,12 @@
 mod container;
 mod dense;
 mod file;
-mod hash;
 #[cfg(test)]
 mod tests;
 
 pub use container::{Entries, Entry, MAX_FILE, MAX_HEADER, pack, unpack};
+pub use equimarl_files::fnv1a;
 pub use file::{read_file, write_file};
-pub use hash::fnv1a;
 
 use crate::config::NetworkConfig;
 use crate::error::{Error, Result};
