@@ -63,6 +63,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     let figure = args.out.join(FIGURE);
     let read = |m: &&str| Ok(Record::of_run(registry(), &args.out.join(m), m, None)?);
     let records = METHODS.iter().map(read).collect::<Result<Vec<Record>>>()?;
+    ensure!(records.iter().all(|r| r.summary.is_some()), "a team ended without a summary");
     let best = records[0].optimum();
     let lines = best.map(|b| Reference::new(format!("best possible, {b:.2}"), b));
     let chart = Chart {
