@@ -21,7 +21,7 @@ pub struct Args {
     /// Where the realised weights go.
     #[arg(long, value_name = "FILE")]
     dense: PathBuf,
-    /// Also write random pictures and who hears whom, with the logits and the value that the network gives.
+    /// Also write random images and who hears whom, with the logits and the value that the network gives.
     #[arg(long, value_name = "FILE")]
     sample: Option<PathBuf>,
     /// The seed of the sample.
@@ -63,13 +63,13 @@ const HEARS: [&[usize]; 3] = [&[1, 2], &[0], &[]];
 
 /// A random state, and what the network says about it.
 fn sample(network: &mut Network, seed: u64) -> Result<Value> {
-    if network.config().setting.sees_features() {
+    if network.config().interface.sees_features() {
         return sample_features(network, seed);
     }
     let mut stream = Stream::new(seed, Purpose::Audit, 0);
-    let setting = &network.config().setting.clone();
+    let setting = &network.config().interface.clone();
     let central = network.is_central();
-    let shape = if central { setting.central_picture } else { setting.picture };
+    let shape = if central { setting.team_image } else { setting.image };
     let mut edges: Vec<Vec<[f32; 2]>> = vec![];
     let mut builder = BatchBuilder::new(Sharing::None);
     if central {
@@ -93,11 +93,11 @@ fn sample(network: &mut Network, seed: u64) -> Result<Value> {
     let mut cache = Cache::default();
     network.forward(&batch, &mut cache)?;
     let output = cache.output();
-    let pixels = batch.pictures.pixels().unwrap_or_default();
-    let pictures: Vec<&[f32]> = pixels.chunks(shape.iter().product()).collect();
+    let pixels = batch.images.pixels().unwrap_or_default();
+    let images: Vec<&[f32]> = pixels.chunks(shape.iter().product()).collect();
     Ok(json!({
         "picture": shape,
-        "pictures": pictures,
+        "pictures": images,
         "neighbours": if central { vec![] } else { HEARS.to_vec() },
         "edges": edges,
         "logits": output.logits.chunks(network.actions()).collect::<Vec<_>>(),

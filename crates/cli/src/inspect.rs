@@ -50,8 +50,8 @@ fn as_json(found: &Metadata, weights: usize) -> Value {
         "format": found.format,
         "content": found.content,
         "software": found.software,
-        "world": network.setting.world,
-        "agents": network.setting.agents,
+        "world": network.interface.world,
+        "agents": network.interface.agents,
         "kind": network.kind,
         "group": network.group,
         "parameters": found.parameters,
@@ -83,8 +83,8 @@ fn text(found: &Metadata, weights: usize) -> String {
     let mut text = format!(
         "{} network of {} for {} agents, group {}\n{} parameters make {weights} weights\n\n{}",
         network.kind,
-        network.setting.world,
-        network.setting.agents,
+        network.interface.world,
+        network.interface.agents,
         printable(&network.group),
         found.parameters,
         table(&["layer", "in", "out", "weight", "rank", "bias rank"], &rows),
@@ -92,7 +92,7 @@ fn text(found: &Metadata, weights: usize) -> String {
     match found.world.get("settings").and_then(Value::as_object) {
         Some(settings) => {
             let list: Vec<String> = settings.iter().map(|(key, value)| format!("{key} = {value}")).collect();
-            let line = format!("its world: {} with {}", network.setting.world, list.join(", "));
+            let line = format!("its world: {} with {}", network.interface.world, list.join(", "));
             text += &format!("\n{}\n", printable(&line));
         }
         None => text += "\nit does not say what its world was like\n",

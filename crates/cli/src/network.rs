@@ -6,16 +6,16 @@ use anyhow::{Context, Error, Result, anyhow, bail};
 use equimarl_group::Group;
 use equimarl_learn::checkpoint::{self, Snapshot};
 use equimarl_learn::folder::{CONFIG, MODEL, RunFolder};
-use equimarl_learn::{check_fit, setting, world_note, world_of};
-use equimarl_nn::{Kind, Metadata, Network, NetworkConfig};
+use equimarl_learn::{check_fit, interface, world_note, world_of};
+use equimarl_nn::{Metadata, Network, NetworkConfig, NetworkKind};
 use equimarl_worlds::{Envs, Purpose, Stream, WorldConfig};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
 /// The usual network for a world.
-pub fn usual_config(world: &WorldConfig, kind: Kind, group: &Group) -> Result<NetworkConfig> {
+pub fn usual_config(world: &WorldConfig, kind: NetworkKind, group: &Group) -> Result<NetworkConfig> {
     let envs = registry().make(world, group, 1)?;
-    Ok(NetworkConfig::usual(setting(envs.spec(), kind)?, kind, group))
+    Ok(NetworkConfig::usual(interface(envs.spec(), kind)?, kind, group))
 }
 
 /// A network with fresh weights from `seed`.

@@ -28,7 +28,7 @@ pub struct Args {
     /// change that; distributed teams play with any number of agents.
     #[arg(long, value_name = "RUN_OR_FILE")]
     model: Option<PathBuf>,
-    /// The model takes its likeliest action instead of drawing one.
+    /// The model takes its greedy action instead of drawing one.
     #[arg(long)]
     greedy: bool,
     /// How many episodes.

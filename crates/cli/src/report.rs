@@ -116,9 +116,9 @@ fn closing(study: &Study) -> String {
                 let score = a.teams.iter().find(|s| s.method == team.method)?;
                 Some((a.steps, score.iqm))
             });
-            let mark = setting.marks.iter().find_map(|m| {
+            let threshold = setting.thresholds.iter().find_map(|m| {
                 let passing = m.teams.iter().find(|t| t.method == team.method)?;
-                Some((m.mark, passing))
+                Some((m.threshold, passing))
             });
             rows.push(vec![
                 team.method.clone(),
@@ -126,14 +126,14 @@ fn closing(study: &Study) -> String {
                 format!("{} of {}", team.finished, team.seeds.len()),
                 own.map_or("-".into(), |(steps, _)| steps.to_string()),
                 own.map_or("-".into(), |(_, i)| format!("{:.3} [{:.3}, {:.3}]", i.estimate, i.low, i.high)),
-                mark.map_or("-".into(), |(_, p)| match p.median.estimate {
+                threshold.map_or("-".into(), |(_, p)| match p.median.estimate {
                     steps if steps.is_finite() => format!("{steps:.0}"),
                     _ => format!("more than {}", p.budget),
                 }),
             ]);
         }
-        let mark = setting.marks.first().map_or("a mark".into(), |m| m.mark.to_string());
-        let passed = format!("steps to {mark}");
+        let threshold = setting.thresholds.first().map_or("a threshold".into(), |m| m.threshold.to_string());
+        let passed = format!("steps to {threshold}");
         text += &table(&["method", "rate", "runs", "steps", "IQM [95%]", &passed], &rows);
         for c in &setting.comparisons {
             let i = c.improvement;

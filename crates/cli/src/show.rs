@@ -1,4 +1,4 @@
-//! Films, pictures and live views of an episode.
+//! Films, images and live views of an episode.
 
 use anyhow::Result;
 use clap::Args;
@@ -18,10 +18,10 @@ pub struct ShowArgs {
     /// Write the episode as an animated GIF.
     #[arg(long, value_name = "FILE")]
     gif: Option<PathBuf>,
-    /// Write one step as an SVG picture.
+    /// Write one step as an SVG image.
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
-    /// The step of the SVG picture [default: the middle of the episode].
+    /// The step of the SVG image [default: the middle of the episode].
     #[arg(long, value_name = "STEP", requires = "svg", allow_negative_numbers = true)]
     at: Option<usize>,
     /// Show the episode in the terminal, step by step.

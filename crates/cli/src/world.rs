@@ -2,8 +2,9 @@
 
 use crate::registry;
 use anyhow::{Result, bail, ensure};
-use clap::builder::{PossibleValue, PossibleValuesParser};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Arg, ArgMatches, Args, Command, Error, FromArgMatches};
+use equimarl_learn::Method;
 use equimarl_worlds::{Definition, Value, WorldConfig};
 use std::collections::BTreeMap;
 
@@ -11,6 +12,12 @@ use std::collections::BTreeMap;
 pub fn names() -> PossibleValuesParser {
     let value = |world: &dyn Definition| PossibleValue::new(world.name()).help(world.about());
     PossibleValuesParser::new(registry().iter().map(value))
+}
+
+/// The names of methods, for `value_parser`.
+pub fn methods() -> impl TypedValueParser<Value = Method> {
+    let read = |name: String| name.parse::<Method>();
+    PossibleValuesParser::new(Method::ALL.map(Method::name)).try_map(read)
 }
 
 /// The options of worlds that were given. They stay text until the world is known.

@@ -326,7 +326,7 @@ fn a_fleet_file_and_its_keys_are_read() {
     assert_eq!((run.episodes, run.seed, run.greedy, run.period_ms), (2, 7, false, 1));
     assert_eq!(fleet.address(Member::WORLD).unwrap(), "127.0.0.1:7400");
     for member in fleet.members() {
-        fleet.seal(member).unwrap();
+        fleet.signer(member).unwrap();
     }
 }
 

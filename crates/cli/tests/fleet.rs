@@ -3,17 +3,17 @@
 mod common;
 
 use common::{answer, equimarl, folder, json, refuses};
-use equimarl_learn::{setting, world_note};
-use equimarl_nn::{Kind, Network, NetworkConfig};
+use equimarl_learn::{interface, world_note};
+use equimarl_nn::{Network, NetworkConfig, NetworkKind};
 use equimarl_worlds::builtin;
 use serde_json::json;
 
 /// A fresh model of drones or of junctions, and its path.
-fn model(name: &str, world: &str, kind: Kind) -> String {
-    let group = if kind == Kind::Equivariant { "C4" } else { "C1" }.parse().unwrap();
+fn model(name: &str, world: &str, kind: NetworkKind) -> String {
+    let group = if kind == NetworkKind::Equivariant { "C4" } else { "C1" }.parse().unwrap();
     let usual = builtin().usual(world).unwrap();
     let envs = builtin().make(&usual, &group, 1).unwrap();
-    let config = NetworkConfig::usual(setting(envs.spec(), kind).unwrap(), kind, &group);
+    let config = NetworkConfig::usual(interface(envs.spec(), kind).unwrap(), kind, &group);
     let mut state = 1u64;
     let mut next = || {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
@@ -28,8 +28,8 @@ fn model(name: &str, world: &str, kind: Kind) -> String {
 
 #[test]
 fn a_fleet_plays_the_episodes_that_play_plays() {
-    let drones = model("fleet-drones", "wildlife", Kind::Equivariant);
-    let junctions = model("fleet-junctions", "traffic", Kind::Plain);
+    let drones = model("fleet-drones", "wildlife", NetworkKind::Equivariant);
+    let junctions = model("fleet-junctions", "traffic", NetworkKind::Plain);
     let cases: [(&str, &[&str]); 3] =
         [(&drones, &[]), (&drones, &["--drones", "5", "--greedy"]), (&junctions, &["--junctions", "1x3"])];
     for (model, extra) in cases {
@@ -47,7 +47,7 @@ fn a_fleet_plays_the_episodes_that_play_plays() {
 
 #[test]
 fn a_record_is_checked_and_a_changed_one_fails() {
-    let drones = model("fleet-record", "wildlife", Kind::Equivariant);
+    let drones = model("fleet-record", "wildlife", NetworkKind::Equivariant);
     let log = folder("fleet-log");
     let log_path = log.to_str().unwrap();
     json(&["fleet", "run", "--model", &drones, "--episodes", "2", "--record", log_path]);
@@ -76,7 +76,7 @@ fn a_record_is_checked_and_a_changed_one_fails() {
 
 #[test]
 fn losses_delays_crashes_and_partitions_are_reported() {
-    let junctions = model("fleet-faults", "traffic", Kind::Equivariant);
+    let junctions = model("fleet-faults", "traffic", NetworkKind::Equivariant);
     let run = |faults: &[&str]| {
         let args: &[&str] = &["fleet", "run", "--model", &junctions, "--episodes", "1", "--step-limit", "40"];
         json(&[args, faults].concat())["fleet"].clone()
@@ -97,8 +97,8 @@ fn losses_delays_crashes_and_partitions_are_reported() {
 
 #[test]
 fn wrong_input_is_refused_in_a_line() {
-    let drones = model("fleet-wrong", "wildlife", Kind::Equivariant);
-    let central = model("fleet-central", "wildlife", Kind::CentralPlain);
+    let drones = model("fleet-wrong", "wildlife", NetworkKind::Equivariant);
+    let central = model("fleet-central", "wildlife", NetworkKind::CentralPlain);
     let run =
         |more: &[&str], part: &str| refuses(&[&["fleet", "run", "--model", &drones], more].concat(), part);
     run(&["--world", "traffic"], "was made for the world `wildlife`, not for that of --world");
@@ -120,7 +120,7 @@ fn wrong_input_is_refused_in_a_line() {
 
 #[test]
 fn messages_that_the_network_lost_are_missed_and_not_refused() {
-    let drones = model("fleet-words", "wildlife", Kind::Equivariant);
+    let drones = model("fleet-words", "wildlife", NetworkKind::Equivariant);
     let asked = ["fleet", "run", "--quiet", "--model", &drones, "--episodes", "2", "--drop", "0.3"];
     let text = String::from_utf8(equimarl(&asked).stdout).unwrap();
     let line = |name: &str| text.lines().find(|l| l.starts_with(name)).unwrap_or_else(|| panic!("{text}"));
@@ -131,7 +131,7 @@ fn messages_that_the_network_lost_are_missed_and_not_refused() {
 #[cfg(not(feature = "zenoh"))]
 #[test]
 fn without_the_network_the_program_says_how_to_get_it() {
-    let drones = model("fleet-no-network", "wildlife", Kind::Equivariant);
+    let drones = model("fleet-no-network", "wildlife", NetworkKind::Equivariant);
     refuses(&["fleet", "run", "--model", &drones, "--transport", "zenoh"], "--features zenoh");
     refuses(&["fleet", "agent", "--agent", "0"], "--features zenoh");
     refuses(&["fleet", "keys", "--model", &drones, "--out", "nowhere"], "--features zenoh");

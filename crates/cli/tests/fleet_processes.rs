@@ -5,8 +5,8 @@
 mod common;
 
 use common::{answer, equimarl, folder, json};
-use equimarl_learn::{setting, world_note};
-use equimarl_nn::{Kind, Network, NetworkConfig};
+use equimarl_learn::{interface, world_note};
+use equimarl_nn::{Network, NetworkConfig, NetworkKind};
 use equimarl_worlds::builtin;
 use serde_json::{Value, json};
 use std::net::TcpListener;
@@ -19,8 +19,11 @@ fn model(name: &str, world: &str) -> String {
     let group = "C4".parse().unwrap();
     let usual = builtin().usual(world).unwrap();
     let envs = builtin().make(&usual, &group, 1).unwrap();
-    let config =
-        NetworkConfig::usual(setting(envs.spec(), Kind::Equivariant).unwrap(), Kind::Equivariant, &group);
+    let config = NetworkConfig::usual(
+        interface(envs.spec(), NetworkKind::Equivariant).unwrap(),
+        NetworkKind::Equivariant,
+        &group,
+    );
     let mut state = 7u64;
     let mut next = || {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);

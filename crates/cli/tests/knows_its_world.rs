@@ -7,6 +7,9 @@ use common::{equimarl, folder, json};
 use equimarl_nn::Metadata;
 use equimarl_worlds::{Definition, Value, builtin};
 use serde_json::json;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::{Command, Stdio};
 
 /// Another value of the kind of this one that makes a world.
 fn another(world: &str, key: &str, usual: &Value) -> Value {
@@ -69,6 +72,42 @@ fn round_trip(world: &dyn Definition, key: &str, value: &Value, short: &[String]
     }
     let inspected = json(&["inspect", &run]);
     assert_eq!(inspected["settings"][key], value, "{what}");
+
+    // And shown on the page.
+    let settings = inspected["settings"].as_object().unwrap().clone();
+    let mut config = json!({ "name": name });
+    config.as_object_mut().unwrap().extend(settings);
+    let config = builtin().complete(&serde_json::from_value(config).unwrap()).unwrap();
+    let title = builtin().title(&config);
+    let page = shown(&format!("{run}/model.safetensors"));
+    assert!(page.contains(&json!(title).to_string()), "{what}: no {title} in {page}");
+}
+
+/// What the page answers when it is asked to begin an episode of a model.
+fn shown(model: &str) -> String {
+    let mut page = Command::new(env!("CARGO_BIN_EXE_equimarl"))
+        .args(["view", model, "--port", "0"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut first = String::new();
+    BufReader::new(page.stdout.as_mut().unwrap()).read_line(&mut first).unwrap();
+    let host = first.trim().trim_start_matches("http://").trim_end_matches('/').to_string();
+    let mut stream = TcpStream::connect(&host).unwrap();
+    let ask = r#"{"model":"file"}"#;
+    write!(
+        stream,
+        "POST /api/episode HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\
+         Connection: close\r\n\r\n{ask}",
+        ask.len()
+    )
+    .unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    page.kill().unwrap();
+    page.wait().unwrap();
+    answer
 }
 
 #[test]

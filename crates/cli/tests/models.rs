@@ -1,7 +1,7 @@
 //! `inspect` and `export` as a user or a script sees them.
 
-use equimarl_learn::setting;
-use equimarl_nn::{DenseModel, Kind, Network, NetworkConfig, Scratch};
+use equimarl_learn::interface;
+use equimarl_nn::{DenseModel, Network, NetworkConfig, NetworkKind, Scratch};
 use equimarl_worlds::builtin;
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -18,12 +18,12 @@ fn answer(args: &[&str]) -> Value {
 }
 
 /// A folder with a fresh model, and its path.
-fn model(name: &str, kind: Kind) -> (PathBuf, String) {
+fn model(name: &str, kind: NetworkKind) -> (PathBuf, String) {
     let folder = std::env::temp_dir().join(format!("equimarl-{name}-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     let group = "C4".parse().unwrap();
     let envs = builtin().make(&builtin().usual("wildlife").unwrap(), &group, 1).unwrap();
-    let config = NetworkConfig::usual(setting(envs.spec(), kind).unwrap(), kind, &group);
+    let config = NetworkConfig::usual(interface(envs.spec(), kind).unwrap(), kind, &group);
     let mut state = 1u64;
     let mut next = || {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
@@ -37,7 +37,7 @@ fn model(name: &str, kind: Kind) -> (PathBuf, String) {
 
 #[test]
 fn inspect_prints_layers_ranks_and_metadata() {
-    let (folder, path) = model("inspect", Kind::Equivariant);
+    let (folder, path) = model("inspect", NetworkKind::Equivariant);
     let found = answer(&["inspect", &path, "--json"]);
     assert_eq!(found["parameters"], 25_891);
     assert_eq!(
@@ -58,7 +58,7 @@ fn inspect_prints_layers_ranks_and_metadata() {
 
 #[test]
 fn export_writes_what_other_frameworks_need() {
-    let (folder, path) = model("export", Kind::Equivariant);
+    let (folder, path) = model("export", NetworkKind::Equivariant);
     let [dense, sample] = ["dense", "sample"].map(|name| folder.join(name).to_str().unwrap().to_string());
     let found = answer(&["export", "--model", &path, "--dense", &dense, "--sample", &sample, "--json"]);
     assert_eq!(found["tensors"]["round1.weight"], json!([128, 130]));
@@ -107,7 +107,7 @@ fn export_writes_what_other_frameworks_need() {
 
 #[test]
 fn files_that_are_no_models_are_one_clear_line_and_exit_code_2() {
-    let (folder, path) = model("refused", Kind::CentralEquivariant);
+    let (folder, path) = model("refused", NetworkKind::CentralEquivariant);
     let file = |name: &str, bytes: &[u8]| {
         std::fs::write(folder.join(name), bytes).unwrap();
         folder.join(name).to_str().unwrap().to_string()

@@ -15,11 +15,11 @@ use crate::error::Result;
 use crate::fallback::Fallback;
 use crate::inbox::Inbox;
 use crate::member::Member;
-use crate::message::{Header, Kind, Place, RunId};
+use crate::message::{Header, MessageKind, RunId, StepId};
 use crate::observation::{Observation, Sensed};
 use crate::payload::{Action, Join, Welcome, read_features, write_features};
-use crate::seal::{Seal, random};
 use crate::shape::Shape;
+use crate::signer::{Signer, random};
 use crate::tally::{Drops, Reason};
 use equimarl_nn::{Choice, Decision, Policy, Scratch};
 use equimarl_worlds::{Purpose, Stream};
@@ -33,7 +33,7 @@ const SILENCE: Duration = Duration::from_millis(1000);
 
 /// A message to be sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Letter {
+pub struct Envelope {
     /// For whom.
     pub to: Member,
     /// The message.
@@ -47,7 +47,7 @@ pub struct Agent {
     policy: Arc<Policy>,
     /// What its observations have.
     shape: Shape,
-    seal: Seal,
+    signer: Signer,
     fingerprint: u64,
     fallback: Fallback,
     /// Whether it can reach everybody that it may ever talk to.
@@ -58,9 +58,9 @@ pub struct Agent {
     run: Option<(RunId, Welcome)>,
     phase: Phase,
     /// The last step of this run that it saw.
-    place: Option<Place>,
+    place: Option<StepId>,
     /// The step at which the world let it in.
-    entered: Place,
+    entered: StepId,
     /// When that step began for it.
     began: Duration,
     neighbours: Vec<Member>,
@@ -105,12 +105,12 @@ impl Agent {
     /// # Errors
     /// If the network decides for the whole team at once or says more than a message takes, or the system gives no random
     /// numbers.
-    pub fn new(index: usize, policy: Arc<Policy>, fingerprint: u64, seal: Seal) -> Result<Agent> {
+    pub fn new(index: usize, policy: Arc<Policy>, fingerprint: u64, signer: Signer) -> Result<Agent> {
         Ok(Agent {
             me: Member::agent(index),
             shape: Shape::of(&policy)?,
             policy,
-            seal,
+            signer,
             fingerprint,
             fallback: Fallback::default(),
             settled: true,
@@ -119,7 +119,7 @@ impl Agent {
             run: None,
             phase: Phase::Waiting { ask: Duration::ZERO },
             place: None,
-            entered: Place::default(),
+            entered: StepId::default(),
             began: Duration::ZERO,
             neighbours: vec![],
             edges: vec![],
@@ -187,7 +187,7 @@ impl Agent {
     }
 
     /// The last step that it saw.
-    pub fn place(&self) -> Option<Place> {
+    pub fn place(&self) -> Option<StepId> {
         self.place
     }
 
@@ -216,13 +216,13 @@ impl Agent {
         bytes: &[u8],
         now: Duration,
         work: &mut Workspace,
-        out: &mut Vec<Letter>,
+        out: &mut Vec<Envelope>,
     ) -> Result<()> {
         match self.check(bytes) {
             Ok((header, payload)) => match header.kind {
-                Kind::Welcome => self.welcome(&header, payload, now),
-                Kind::Observation => return self.observe(&header, payload, now, work, out),
-                Kind::Features => self.keep(&header, payload),
+                MessageKind::Welcome => self.welcome(&header, payload, now),
+                MessageKind::Observation => return self.observe(&header, payload, now, work, out),
+                MessageKind::Features => self.keep(&header, payload),
                 _ => self.phase = Phase::Over,
             },
             Err(reason) => {
@@ -236,11 +236,11 @@ impl Agent {
     }
 
     /// The world shows the same step again: it has not got our action.
-    fn repeat(&mut self, bytes: &[u8], out: &mut Vec<Letter>) {
-        let observation = Header::peek(bytes).is_some_and(|h| h.kind == Kind::Observation);
+    fn repeat(&mut self, bytes: &[u8], out: &mut Vec<Envelope>) {
+        let observation = Header::peek(bytes).is_some_and(|h| h.kind == MessageKind::Observation);
         let decided = matches!(self.phase, Phase::Waiting { .. }) && !self.acted.is_empty();
-        if observation && decided && self.seal.holds(Member::WORLD, bytes) {
-            out.push(Letter { to: Member::WORLD, bytes: self.acted.clone() });
+        if observation && decided && self.signer.holds(Member::WORLD, bytes) {
+            out.push(Envelope { to: Member::WORLD, bytes: self.acted.clone() });
         }
     }
 
@@ -271,7 +271,7 @@ impl Agent {
         payload: &[u8],
         now: Duration,
         work: &mut Workspace,
-        out: &mut Vec<Letter>,
+        out: &mut Vec<Envelope>,
     ) -> Result<()> {
         if let Phase::Dead { episode } = self.phase {
             if header.place.episode == episode {
@@ -313,23 +313,24 @@ impl Agent {
 
     /// Starts again after a simulated crash: it remembers nothing.
     fn rise(&mut self, now: Duration) -> Result<()> {
-        let (policy, seal) = (self.policy.clone(), self.seal.clone());
+        let (policy, signer) = (self.policy.clone(), self.signer.clone());
         let index = self.me.index().unwrap_or_default();
-        let fresh = Agent::new(index, policy, self.fingerprint, seal)?;
+        let fresh = Agent::new(index, policy, self.fingerprint, signer)?;
         *self = fresh.with_fallback(self.fallback).with_crash(self.crash);
         self.phase = Phase::Waiting { ask: now };
         Ok(())
     }
 
     /// Sends its features to every neighbour and starts to wait for theirs.
-    fn speak(&mut self, l: u8, now: Duration, out: &mut Vec<Letter>) {
+    fn speak(&mut self, l: u8, now: Duration, out: &mut Vec<Envelope>) {
         let (Some((run, _)), Some(place)) = (self.run, self.place) else { return };
         let payload = write_features(&self.own);
         for &receiver in &self.neighbours {
-            let header = Header { kind: Kind::Features, run, place, round: l, sender: self.me, receiver };
-            let bytes = self.seal.seal(header.message(&payload));
+            let header =
+                Header { kind: MessageKind::Features, run, place, round: l, sender: self.me, receiver };
+            let bytes = self.signer.signer(header.message(&payload));
             self.report.sent = self.report.sent.saturating_add(bytes.len() as u32);
-            out.push(Letter { to: receiver, bytes });
+            out.push(Envelope { to: receiver, bytes });
         }
         self.phase = Phase::Round { l, began: now };
     }
@@ -343,7 +344,7 @@ impl Agent {
         now: Duration,
         alive: &dyn Fn(Member) -> bool,
         work: &mut Workspace,
-        out: &mut Vec<Letter>,
+        out: &mut Vec<Envelope>,
     ) -> Result<()> {
         loop {
             match self.phase {
@@ -369,22 +370,22 @@ impl Agent {
         }
     }
 
-    fn ask(&mut self, now: Duration, out: &mut Vec<Letter>) {
+    fn ask(&mut self, now: Duration, out: &mut Vec<Envelope>) {
         let join = Join { nonce: self.nonce, fingerprint: self.fingerprint, settled: self.settled };
         let header = Header {
-            kind: Kind::Join,
+            kind: MessageKind::Join,
             run: [0; 16],
-            place: Place::default(),
+            place: StepId::default(),
             round: 0,
             sender: self.me,
             receiver: Member::WORLD,
         };
-        let bytes = self.seal.seal(header.message(&join.write()));
-        out.push(Letter { to: Member::WORLD, bytes });
+        let bytes = self.signer.signer(header.message(&join.write()));
+        out.push(Envelope { to: Member::WORLD, bytes });
         self.phase = Phase::Waiting { ask: now.saturating_add(ASK_AGAIN) };
     }
 
-    fn decide(&mut self, now: Duration, out: &mut Vec<Letter>) -> Result<()> {
+    fn decide(&mut self, now: Duration, out: &mut Vec<Envelope>) -> Result<()> {
         let (Some((run, welcome)), Some(place)) = (self.run, self.place) else { return Ok(()) };
         let decision = self.policy.decide(&self.own)?;
         self.report.cut_off = self.heard == 0 && self.report.expected > 0;
@@ -393,15 +394,15 @@ impl Agent {
         self.report.log_probabilities = decision.log_probabilities;
         self.report.drops = self.drops;
         let (sender, receiver) = (self.me, Member::WORLD);
-        let header = Header { kind: Kind::Action, run, place, round: 0, sender, receiver };
-        self.acted = self.seal.seal(header.message(&self.report.bytes()));
-        out.push(Letter { to: Member::WORLD, bytes: self.acted.clone() });
+        let header = Header { kind: MessageKind::Action, run, place, round: 0, sender, receiver };
+        self.acted = self.signer.signer(header.message(&self.report.bytes()));
+        out.push(Envelope { to: Member::WORLD, bytes: self.acted.clone() });
         self.phase = Phase::Waiting { ask: now.saturating_add(SILENCE) };
         Ok(())
     }
 
     /// All agents share one stream per episode, as in `play`: agent i of n takes word t n + i in step t.
-    fn choose(&self, decision: &Decision, welcome: &Welcome, place: Place) -> usize {
+    fn choose(&self, decision: &Decision, welcome: &Welcome, place: StepId) -> usize {
         let row = &decision.log_probabilities;
         let cut_off = self.report.cut_off.then(|| self.fallback.action(place.step, row.len()));
         if let Some(action) = cut_off.flatten() {

@@ -5,10 +5,10 @@
 
 use crate::error::{Error, Result};
 use crate::member::Member;
-use crate::message::Place;
+use crate::message::StepId;
 use crate::sight::Sight;
 use crate::world::check;
-use equimarl_nn::{Batch, Choice, Pictures, Policy};
+use equimarl_nn::{Batch, Choice, Images, Policy};
 use equimarl_worlds::{End, Envs, Purpose, Stream, World};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,10 +18,10 @@ use std::path::Path;
 
 /// Everything that the files of a record say.
 #[derive(Clone, Debug, Default)]
-pub struct Record {
+pub struct Recording {
     /// What the run was.
     pub about: Value,
-    steps: BTreeMap<Place, Step>,
+    steps: BTreeMap<StepId, Step>,
     messages: Vec<Sighting>,
     /// Lines that are half written: a process was killed.
     pub torn: u64,
@@ -42,7 +42,7 @@ struct Sighting {
     from: Member,
     to: Member,
     features: bool,
-    place: Place,
+    place: StepId,
 }
 
 /// What an audit found.
@@ -77,12 +77,12 @@ impl Findings {
     }
 }
 
-impl Record {
+impl Recording {
     /// Reads all `.jsonl` files of a folder.
     ///
     /// # Errors
     /// If there are none, or they are no record.
-    pub fn load(folder: &Path) -> Result<Record> {
+    pub fn load(folder: &Path) -> Result<Recording> {
         let bad = |why: String| Error::BadRecord(format!("{}: {why}", folder.display()));
         let mut files = vec![];
         for entry in folder.read_dir().map_err(|why| Error::file(folder, why))? {
@@ -92,7 +92,7 @@ impl Record {
             }
         }
         files.sort();
-        let mut record = Record::default();
+        let mut record = Recording::default();
         for path in &files {
             let file = File::open(path).map_err(|why| Error::file(path, why))?;
             for line in BufReader::new(file).lines() {
@@ -113,7 +113,7 @@ impl Record {
         let number = |key: &str| line[key].as_u64();
         let place = || {
             let small = |key| u32::try_from(number(key)?).ok();
-            Some(Place { episode: small("episode")?, step: small("step")? })
+            Some(StepId { episode: small("episode")?, step: small("step")? })
         };
         match line["what"].as_str()? {
             "run" => self.about = line["about"].clone(),
@@ -186,7 +186,7 @@ impl Record {
             };
             if !along || !message.features {
                 found.off_edge += 1;
-                let Place { episode, step } = message.place;
+                let StepId { episode, step } = message.place;
                 found.first.get_or_insert(format!(
                     "{} to {} in episode {episode}, step {step}",
                     message.from, message.to
@@ -228,7 +228,7 @@ impl Record {
             let rows: Vec<&[f32]> = said.log_probabilities.chunks(policy.actions()).collect();
             compare(step, &rows, choice, &mut stream, found);
             let outcome = envs.step_one(0, &step.actions)?;
-            expected = (outcome.end == End::Running).then_some(Place { step: place.step + 1, ..place });
+            expected = (outcome.end == End::Running).then_some(StepId { step: place.step + 1, ..place });
         }
         Ok(())
     }
@@ -266,7 +266,7 @@ fn look_at(world: &dyn World, sight: &mut Sight) -> Result<(Batch, BTreeSet<(u64
     }
     batch.end_state();
     if shape.image {
-        batch.pictures = Pictures::Pixels(pixels);
+        batch.images = Images::Pixels(pixels);
     }
     Ok((batch, edges))
 }

@@ -5,7 +5,7 @@ use crate::config::{
 };
 use crate::error::{Error, Result};
 use crate::member::Member;
-use crate::seal::{new_key, random, to_hex};
+use crate::signer::{new_key, random, to_hex};
 use equimarl_worlds::WorldConfig;
 use rcgen::{
     BasicConstraints, CertificateParams, CertifiedIssuer, DistinguishedName, DnType, ExtendedKeyUsagePurpose,

@@ -22,9 +22,9 @@
 //! Paths are relative to the file. A member's secrets are in `secrets/NAME/`, and only on that member's machine.
 
 use crate::error::{Error, Result};
-use crate::host::Plan;
+use crate::host::RunPlan;
 use crate::member::Member;
-use crate::seal::{Ring, Seal, from_hex, public_key};
+use crate::signer::{Ring, Signer, from_hex, public_key};
 use ed25519_dalek::SigningKey;
 use equimarl_nn::Choice;
 use equimarl_worlds::WorldConfig;
@@ -65,7 +65,7 @@ pub struct RunConfig {
     pub episodes: u32,
     /// Their seed.
     pub seed: u64,
-    /// Whether agents take their likeliest action instead of drawing one.
+    /// Whether agents take their greedy action instead of drawing one.
     pub greedy: bool,
     /// Milliseconds that an agent waits for its neighbours in a round.
     pub deadline_ms: u64,
@@ -93,7 +93,7 @@ fn yes() -> bool {
 
 impl Default for RunConfig {
     fn default() -> RunConfig {
-        let plan = Plan::default();
+        let plan = RunPlan::default();
         RunConfig {
             episodes: plan.episodes,
             seed: plan.seed,
@@ -107,8 +107,8 @@ impl Default for RunConfig {
 
 impl RunConfig {
     /// The plan that these numbers make.
-    pub fn plan(&self) -> Plan {
-        Plan {
+    pub fn plan(&self) -> RunPlan {
+        RunPlan {
             episodes: self.episodes,
             seed: self.seed,
             choice: if self.greedy { Choice::Greedy } else { Choice::Sampled },
@@ -163,7 +163,7 @@ impl Fleet {
         let bad = |why: String| Err(Error::BadFleet(why));
         let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
         if config.fleet.is_empty() || config.fleet.len() > 64 || !config.fleet.chars().all(plain) {
-            return bad(format!("the fleet's name `{}` must be letters, digits, - and _", config.fleet));
+            return bad(format!("the fleet's name `{}` must be envelopes, digits, - and _", config.fleet));
         }
         let (mut addresses, mut keys) = (BTreeMap::new(), BTreeSet::new());
         for member in &config.members {
@@ -250,7 +250,7 @@ impl Fleet {
     ///
     /// # Errors
     /// If the key is not there, or is not the one whose public half the fleet file has.
-    pub fn seal(&self, member: Member) -> Result<Seal> {
+    pub fn signer(&self, member: Member) -> Result<Signer> {
         self.address(member)?;
         let path = self.secret(member, SIGNING_KEY);
         let text = std::fs::read_to_string(&path).map_err(|why| Error::file(&path, why))?;
@@ -266,7 +266,7 @@ impl Fleet {
                 path.display()
             )));
         }
-        Ok(Seal::Signed(Box::new(Ring::new(own, all))))
+        Ok(Signer::Signed(Box::new(Ring::new(own, all))))
     }
 }
 
@@ -299,7 +299,7 @@ pub fn split_address(address: &str) -> Option<(&str, u16)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::seal::{new_key, to_hex};
+    use crate::signer::{new_key, to_hex};
 
     fn text(members: &[(&str, &str)]) -> String {
         let mut text =
@@ -336,7 +336,7 @@ mod tests {
         assert_eq!((fleet.agents(), fleet.config.tls, fleet.config.run.episodes), (3, false, 2));
         let world = equimarl_worlds::builtin().complete(&fleet.config.world).unwrap();
         assert_eq!(world, equimarl_worlds::builtin().usual("wildlife").unwrap());
-        fleet.members().for_each(|member| drop(fleet.seal(member).unwrap()));
+        fleet.members().for_each(|member| drop(fleet.signer(member).unwrap()));
     }
 
     #[test]
@@ -354,8 +354,8 @@ mod tests {
         let gap = text(&[GOOD[0], GOOD[1], ("agent-2", "h:2")]);
         let twice = text(&[GOOD[0], GOOD[1], GOOD[1]]);
         let cases = [
-            (good.replace("yard", "a/b"), "letters, digits"),
-            (good.replace("yard", "**"), "letters, digits"),
+            (good.replace("yard", "a/b"), "envelopes, digits"),
+            (good.replace("yard", "**"), "envelopes, digits"),
             (good.replace("grid = 7", "grid = [7]"), "`world.grid` must be"),
             (good.replace("grid = 7", "grid = 7\ngrid = 8"), "grid"),
             (good.replace("name = \"wildlife\"", ""), "missing field `name`"),

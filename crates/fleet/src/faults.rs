@@ -3,10 +3,10 @@
 //! What happens to a message is a function of the seed and the message's header, so a study gives the same numbers however
 //! threads and processes are scheduled. Sensors and actuators are an agent's own; nothing happens to those.
 
-use crate::agent::Letter;
+use crate::agent::Envelope;
 use crate::error::{Error, Result};
 use crate::member::Member;
-use crate::message::{Header, Kind};
+use crate::message::{Header, MessageKind};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -84,7 +84,7 @@ impl Faults {
 
     /// What becomes of the message with this header.
     pub fn fate(&self, header: &Header) -> Fate {
-        if header.kind != Kind::Features || self.none() {
+        if header.kind != MessageKind::Features || self.none() {
             return Fate::After(Duration::ZERO);
         }
         let side = |member: Member| {
@@ -126,27 +126,27 @@ fn mix(word: u64) -> u64 {
 /// The messages that are on their way for longer than it takes to send them.
 #[derive(Debug, Default)]
 pub struct Delayed {
-    waiting: BTreeMap<(Duration, u64), Letter>,
+    waiting: BTreeMap<(Duration, u64), Envelope>,
     count: u64,
 }
 
 impl Delayed {
-    /// Lets a fault happen to a letter: gives it back if it goes out now.
-    pub fn pass(&mut self, faults: &Faults, letter: Letter, now: Duration) -> Option<Letter> {
-        let fate = Header::peek(&letter.bytes).map_or(Fate::After(Duration::ZERO), |h| faults.fate(&h));
+    /// Lets a fault happen to an envelope: gives it back if it goes out now.
+    pub fn pass(&mut self, faults: &Faults, envelope: Envelope, now: Duration) -> Option<Envelope> {
+        let fate = Header::peek(&envelope.bytes).map_or(Fate::After(Duration::ZERO), |h| faults.fate(&h));
         match fate {
             Fate::Lost => None,
-            Fate::After(time) if time.is_zero() => Some(letter),
+            Fate::After(time) if time.is_zero() => Some(envelope),
             Fate::After(time) => {
                 self.count += 1;
-                self.waiting.insert((now.saturating_add(time), self.count), letter);
+                self.waiting.insert((now.saturating_add(time), self.count), envelope);
                 None
             }
         }
     }
 
-    /// The next letter whose time has come.
-    pub fn due(&mut self, now: Duration) -> Option<Letter> {
+    /// The next envelope whose time has come.
+    pub fn due(&mut self, now: Duration) -> Option<Envelope> {
         let entry = self.waiting.first_entry().filter(|entry| entry.key().0 <= now)?;
         Some(entry.remove())
     }
@@ -160,13 +160,13 @@ impl Delayed {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::message::Place;
+    use crate::message::StepId;
 
     fn header(step: u32, sender: usize, receiver: usize) -> Header {
         Header {
-            kind: Kind::Features,
+            kind: MessageKind::Features,
             run: [0; 16],
-            place: Place { episode: 0, step },
+            place: StepId { episode: 0, step },
             round: 0,
             sender: Member::agent(sender),
             receiver: Member::agent(receiver),
@@ -208,7 +208,7 @@ mod tests {
         assert!(!arrives(0, 2) && !arrives(2, 1));
         let all = Faults { drop: 1.0, ..Faults::default() };
         assert_eq!(all.fate(&header(0, 0, 1)), Fate::Lost);
-        let sensor = Header { kind: Kind::Observation, ..header(0, 0, 1) };
+        let sensor = Header { kind: MessageKind::Observation, ..header(0, 0, 1) };
         assert_eq!(all.fate(&sensor), Fate::After(Duration::ZERO));
         for wrong in ["", "0,1", "0|0", "a|b", "0||1"] {
             assert!(Faults::parse_partition(wrong).is_err(), "{wrong}");
@@ -222,13 +222,13 @@ mod tests {
         let mut delayed = Delayed::default();
         let ms = Duration::from_millis;
         let faults = Faults { delay: ms(5), ..Faults::default() };
-        let letter = |step| Letter { to: Member::agent(1), bytes: header(step, 0, 1).message(&[]) };
-        assert_eq!(delayed.pass(&Faults::default(), letter(0), ms(0)), Some(letter(0)));
-        assert_eq!(delayed.pass(&faults, letter(2), ms(2)), None);
-        assert_eq!(delayed.pass(&faults, letter(1), ms(1)), None);
+        let envelope = |step| Envelope { to: Member::agent(1), bytes: header(step, 0, 1).message(&[]) };
+        assert_eq!(delayed.pass(&Faults::default(), envelope(0), ms(0)), Some(envelope(0)));
+        assert_eq!(delayed.pass(&faults, envelope(2), ms(2)), None);
+        assert_eq!(delayed.pass(&faults, envelope(1), ms(1)), None);
         assert_eq!((delayed.next(), delayed.due(ms(5))), (Some(ms(6)), None));
-        assert_eq!(delayed.due(ms(9)), Some(letter(1)));
-        assert_eq!(delayed.due(ms(9)), Some(letter(2)));
+        assert_eq!(delayed.due(ms(9)), Some(envelope(1)));
+        assert_eq!(delayed.due(ms(9)), Some(envelope(2)));
         assert_eq!(delayed.next(), None);
     }
 }

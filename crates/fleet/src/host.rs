@@ -8,16 +8,16 @@ mod mail;
 mod plan;
 mod show;
 
-pub use plan::{Brain, Moment, Plan};
+pub use plan::{Brain, Moment, RunPlan};
 
-use crate::agent::Letter;
+use crate::agent::Envelope;
 use crate::error::{Error, Result};
 use crate::member::Member;
-use crate::message::{Kind, Place, RunId, VERSION};
+use crate::message::{MessageKind, RunId, StepId, VERSION};
 use crate::payload::Action;
 use crate::report::Report;
-use crate::seal::{Seal, random};
 use crate::sight::Sight;
+use crate::signer::{Signer, random};
 use crate::tally::Reason;
 use crate::world::check;
 use equimarl_nn::Policy;
@@ -36,12 +36,12 @@ pub struct Host {
     spec: Arc<Spec>,
     sight: Sight,
     tally: Tally,
-    plan: Plan,
+    plan: RunPlan,
     brain: Brain,
-    seal: Seal,
+    signer: Signer,
     run: RunId,
     phase: Phase,
-    place: Place,
+    place: StepId,
     guests: Vec<Guest>,
     edges: Vec<(u32, u32)>,
     /// The edges at the start of the first episode, if the world declares that there are never others.
@@ -91,9 +91,9 @@ impl Host {
     /// If the model does not fit the world, or there is nothing to play.
     pub fn new(
         envs: Box<dyn Envs>,
-        plan: Plan,
+        plan: RunPlan,
         (policy, fingerprint): (&Policy, u64),
-        seal: Seal,
+        signer: Signer,
     ) -> Result<Host> {
         let (shape, spec) = (check(&*envs, policy)?, envs.spec().clone());
         if plan.episodes == 0 {
@@ -109,7 +109,7 @@ impl Host {
             report: Report::new(spec.agents),
             run: random()?,
             phase: Phase::Gathering { until: None, complete: None },
-            place: Place::default(),
+            place: StepId::default(),
             edges: vec![],
             links: None,
             total: 0.0,
@@ -121,7 +121,7 @@ impl Host {
             envs,
             spec,
             plan,
-            seal,
+            signer,
         })
     }
 
@@ -142,7 +142,7 @@ impl Host {
     }
 
     /// The step that is being decided.
-    pub fn place(&self) -> Place {
+    pub fn place(&self) -> StepId {
         self.place
     }
 
@@ -208,7 +208,7 @@ impl Host {
         &mut self,
         now: Duration,
         alive: &dyn Fn(Member) -> bool,
-        out: &mut Vec<Letter>,
+        out: &mut Vec<Envelope>,
     ) -> Result<()> {
         let went = self.go_on(now, alive, out);
         // Nobody should wait for a world that is gone. Before the start they may: it can be started again.
@@ -218,7 +218,12 @@ impl Host {
         went
     }
 
-    fn go_on(&mut self, now: Duration, alive: &dyn Fn(Member) -> bool, out: &mut Vec<Letter>) -> Result<()> {
+    fn go_on(
+        &mut self,
+        now: Duration,
+        alive: &dyn Fn(Member) -> bool,
+        out: &mut Vec<Envelope>,
+    ) -> Result<()> {
         match self.phase {
             Phase::Gathering { until, complete } => {
                 let until = until.unwrap_or(now.saturating_add(self.plan.gather));
@@ -275,7 +280,7 @@ impl Host {
         Error::Failed(format!("after {secs:.0} s these have not joined: {}; {why}", missing.join(", ")))
     }
 
-    fn start_episode(&mut self, now: Duration, out: &mut Vec<Letter>) -> Result<()> {
+    fn start_episode(&mut self, now: Duration, out: &mut Vec<Envelope>) -> Result<()> {
         let chance = Stream::new(self.plan.seed, Purpose::Evaluation, self.place.episode.into());
         self.envs.start(0, chance).map_err(|why| self.stopped(&why))?;
         (self.tally, self.total) = (Tally::default(), 0.0);
@@ -287,7 +292,7 @@ impl Host {
     }
 
     fn stopped(&self, why: &equimarl_worlds::Error) -> Error {
-        let Place { episode, step } = self.place;
+        let StepId { episode, step } = self.place;
         let world = &self.spec.world;
         Error::Failed(format!("the world {world} stopped in episode {episode} at step {step}: {why}"))
     }
@@ -309,7 +314,7 @@ impl Host {
         Ok(said.action.into())
     }
 
-    fn step(&mut self, now: Duration, out: &mut Vec<Letter>) -> Result<()> {
+    fn step(&mut self, now: Duration, out: &mut Vec<Envelope>) -> Result<()> {
         let said: Vec<Option<Action>> = self.guests.iter_mut().map(|guest| guest.action.take()).collect();
         let actions: Result<Vec<usize>> =
             said.iter().enumerate().map(|(index, said)| self.action(index, said.as_ref())).collect();
@@ -328,17 +333,17 @@ impl Host {
         let length = self.place.step as usize + 1;
         self.episodes.push(Episode { total: self.total, length, end: outcome.end, measures });
         if self.place.episode + 1 < self.plan.episodes {
-            self.place = Place { episode: self.place.episode + 1, step: 0 };
+            self.place = StepId { episode: self.place.episode + 1, step: 0 };
             return self.start_episode(now, out);
         }
         self.end(out);
         Ok(())
     }
 
-    fn end(&mut self, out: &mut Vec<Letter>) {
+    fn end(&mut self, out: &mut Vec<Envelope>) {
         self.phase = Phase::Over;
         for index in 0..self.guests.len() {
-            self.send(index, Kind::End, &[], out);
+            self.send(index, MessageKind::End, &[], out);
         }
     }
 }

@@ -6,24 +6,24 @@
 //! - [`Transport`]: how messages travel: inside a process, or between machines (feature `zenoh`).
 //! - [`pool`]: a whole fleet in one process with simulated time, for studies and for thousands of agents;
 //!   [`node`]: one member in its own process, against the clock.
-//! - [`Faults`]: lost, late and cut-off messages on purpose. [`Seal`]: signatures.
+//! - [`Faults`]: lost, late and cut-off messages on purpose. [`Signer`]: signatures.
 //!
 //! ```
-//! use equimarl_fleet::{Agent, Faults, Host, Plan, Seal, pool};
-//! use equimarl_learn::setting;
-//! use equimarl_nn::{Kind, Network, NetworkConfig};
+//! use equimarl_fleet::{Agent, Faults, Host, RunPlan, Signer, pool};
+//! use equimarl_learn::interface;
+//! use equimarl_nn::{NetworkKind, Network, NetworkConfig};
 //! use equimarl_worlds::builtin;
 //! use std::sync::Arc;
 //!
 //! let group = "C4".parse()?;
 //! let world = builtin().make(&builtin().usual("wildlife")?, &group, 1)?;
-//! let config = NetworkConfig::usual(setting(world.spec(), Kind::Equivariant)?, Kind::Equivariant, &group);
+//! let config = NetworkConfig::usual(interface(world.spec(), NetworkKind::Equivariant)?, NetworkKind::Equivariant, &group);
 //! let network = Network::init(&config, &mut || 0.1)?;
 //! let policy = Arc::new(network.policy()?);
 //!
-//! let agents: Result<Vec<Agent>, _> = (0..3).map(|i| Agent::new(i, policy.clone(), 0, Seal::Open)).collect();
-//! let plan = Plan { episodes: 2, ..Plan::default() };
-//! let mut host = Host::new(world, plan, (&policy, 0), Seal::Open)?;
+//! let agents: Result<Vec<Agent>, _> = (0..3).map(|i| Agent::new(i, policy.clone(), 0, Signer::Open)).collect();
+//! let plan = RunPlan { episodes: 2, ..RunPlan::default() };
+//! let mut host = Host::new(world, plan, (&policy, 0), Signer::Open)?;
 //! pool::run(&mut host, agents?, &Faults::default(), None, 1, &mut |_, _| Ok(true))?;
 //! assert_eq!(host.episodes().len(), 2);
 //! assert_eq!(host.report().missed, 0);
@@ -49,29 +49,29 @@ mod pixels;
 pub mod pool;
 pub mod record;
 mod report;
-pub mod seal;
 mod shape;
 mod sight;
+pub mod signer;
 mod tally;
 mod transport;
 mod world;
 
-pub use agent::{Agent, Letter, Workspace};
+pub use agent::{Agent, Envelope, Workspace};
 #[cfg(feature = "zenoh")]
 pub use certificates::{Founding, found};
 pub use config::{Fleet, FleetConfig, MemberConfig, RunConfig, split_address};
 pub use error::{Error, Result};
 pub use fallback::Fallback;
 pub use faults::{Delayed, Fate, Faults};
-pub use host::{Brain, Host, Moment, Plan};
+pub use host::{Brain, Host, Moment, RunPlan};
 pub use inbox::Inbox;
 pub use member::Member;
-pub use message::{HEADER, Header, Kind, MAX_PAYLOAD, Place, RunId, VERSION};
+pub use message::{HEADER, Header, MAX_PAYLOAD, MessageKind, RunId, StepId, VERSION};
 pub use observation::{MAX_NEIGHBOURS, MAX_SENDERS, Observation, Sensed};
 pub use payload::{Action, Join, Welcome};
-pub use record::Tap;
+pub use record::MessageLog;
 pub use report::Report;
-pub use seal::{Ring, Seal};
+pub use signer::{Ring, Signer};
 pub use tally::{Drops, Reason};
 #[cfg(feature = "zenoh")]
 pub use transport::Zenoh;

@@ -5,7 +5,7 @@
 //!  2       1      1      16       4      4      1      4        4        4     length    64 or 0
 //! ```
 //!
-//! All numbers are little-endian. The signature is over a domain tag and every byte before it; [`crate::Seal`] adds and
+//! All numbers are little-endian. The signature is over a domain tag and every byte before it; [`crate::Signer`] adds and
 //! checks it. Reading never trusts a length: a message has exactly the bytes that its header says, or it is none.
 
 use crate::member::Member;
@@ -17,13 +17,13 @@ pub const VERSION: u8 = 2;
 const MARK: [u8; 2] = *b"EQ";
 /// Bytes of a header.
 pub const HEADER: usize = 41;
-/// No payload is longer: enough for a picture of 16,384 pixels that no palette compresses.
+/// No payload is longer: enough for an image of 16,384 pixels that no palette compresses.
 pub const MAX_PAYLOAD: usize = 80 * 1024;
 
 /// What a message is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
-pub enum Kind {
+pub enum MessageKind {
     /// An agent asks the world to be let in.
     Join = 1,
     /// The world lets it in.
@@ -38,39 +38,39 @@ pub enum Kind {
     End = 6,
 }
 
-impl Kind {
-    fn from_code(code: u8) -> Option<Kind> {
-        use Kind::*;
+impl MessageKind {
+    fn from_code(code: u8) -> Option<MessageKind> {
+        use MessageKind::*;
         [Join, Welcome, Observation, Features, Action, End].into_iter().find(|&k| k as u8 == code)
     }
 
     /// The name in records.
     pub fn name(self) -> &'static str {
         match self {
-            Kind::Join => "join",
-            Kind::Welcome => "welcome",
-            Kind::Observation => "observation",
-            Kind::Features => "features",
-            Kind::Action => "action",
-            Kind::End => "end",
+            MessageKind::Join => "join",
+            MessageKind::Welcome => "welcome",
+            MessageKind::Observation => "observation",
+            MessageKind::Features => "features",
+            MessageKind::Action => "action",
+            MessageKind::End => "end",
         }
     }
 }
 
 /// When: an episode and a step of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Place {
+pub struct StepId {
     /// The episode.
     pub episode: u32,
     /// The step.
     pub step: u32,
 }
 
-impl Place {
+impl StepId {
     /// Whether this is the step after `now`: the next one, or the start of the next episode.
-    pub fn follows(self, now: Place) -> bool {
-        let next_step = Place { step: now.step.saturating_add(1), ..now };
-        let next_episode = Place { episode: now.episode.saturating_add(1), step: 0 };
+    pub fn follows(self, now: StepId) -> bool {
+        let next_step = StepId { step: now.step.saturating_add(1), ..now };
+        let next_episode = StepId { episode: now.episode.saturating_add(1), step: 0 };
         self > now && (self == next_step || self == next_episode)
     }
 }
@@ -82,11 +82,11 @@ pub type RunId = [u8; 16];
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
     /// What it is.
-    pub kind: Kind,
+    pub kind: MessageKind,
     /// The run; zeros in a request to join.
     pub run: RunId,
     /// When.
-    pub place: Place,
+    pub place: StepId,
     /// The round; 0 except in features.
     pub round: u8,
     /// From whom.
@@ -98,7 +98,7 @@ pub struct Header {
 impl Header {
     /// The bytes of an unsigned message.
     pub fn message(&self, payload: &[u8]) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(HEADER + payload.len() + crate::seal::SIGNATURE);
+        let mut bytes = Vec::with_capacity(HEADER + payload.len() + crate::signer::SIGNATURE);
         bytes.extend_from_slice(&MARK);
         bytes.extend_from_slice(&[VERSION, self.kind as u8]);
         bytes.extend_from_slice(&self.run);
@@ -134,9 +134,9 @@ impl Header {
             return Err(Reason::OtherVersion);
         }
         Ok(Header {
-            kind: Kind::from_code(reader.u8()?).ok_or(Reason::Malformed)?,
+            kind: MessageKind::from_code(reader.u8()?).ok_or(Reason::Malformed)?,
             run: reader.array()?,
-            place: Place { episode: reader.u32()?, step: reader.u32()? },
+            place: StepId { episode: reader.u32()?, step: reader.u32()? },
             round: reader.u8()?,
             sender: Member::from_code(reader.u32()?),
             receiver: Member::from_code(reader.u32()?),
@@ -223,9 +223,9 @@ mod tests {
 
     fn header() -> Header {
         Header {
-            kind: Kind::Features,
+            kind: MessageKind::Features,
             run: [7; 16],
-            place: Place { episode: 3, step: 9 },
+            place: StepId { episode: 3, step: 9 },
             round: 1,
             sender: Member::agent(4),
             receiver: Member::agent(5),
@@ -268,7 +268,7 @@ mod tests {
 
     #[test]
     fn the_next_step_may_be_the_next_episode() {
-        let at = |episode, step| Place { episode, step };
+        let at = |episode, step| StepId { episode, step };
         assert!(at(1, 5).follows(at(1, 4)) && at(2, 0).follows(at(1, 4)));
         for wrong in [at(1, 4), at(1, 6), at(2, 1), at(3, 0), at(1, 3), at(0, 0)] {
             assert!(!wrong.follows(at(1, 4)), "{wrong:?}");

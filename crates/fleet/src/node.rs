@@ -1,12 +1,12 @@
 //! One member in its own process, against the clock.
 
-use crate::agent::{Agent, Letter, Workspace};
+use crate::agent::{Agent, Envelope, Workspace};
 use crate::error::Result;
 use crate::faults::{Delayed, Faults};
 use crate::host::Host;
 use crate::member::Member;
 use crate::pool::Watch;
-use crate::record::Tap;
+use crate::record::MessageLog;
 use crate::transport::Transport;
 use std::time::{Duration, Instant};
 
@@ -16,25 +16,25 @@ const NAP: Duration = Duration::from_millis(20);
 /// No more messages are taken at a time, so that a flood does not keep anybody from acting.
 const AT_ONCE: usize = 256;
 
-/// Sends letters through the faults.
+/// Sends envelopes through the faults.
 fn post(
-    letters: &mut Vec<Letter>,
+    envelopes: &mut Vec<Envelope>,
     transport: &mut dyn Transport,
     faults: &Faults,
     delayed: &mut Delayed,
-    tap: Option<&Tap>,
+    log: Option<&MessageLog>,
     now: Duration,
 ) -> Result<()> {
-    for letter in letters.drain(..) {
-        if let Some(tap) = tap {
-            tap.sent(&letter.bytes);
+    for envelope in envelopes.drain(..) {
+        if let Some(log) = log {
+            log.sent(&envelope.bytes);
         }
-        if let Some(letter) = delayed.pass(faults, letter, now) {
-            transport.send(letter.to, letter.bytes)?;
+        if let Some(envelope) = delayed.pass(faults, envelope, now) {
+            transport.send(envelope.to, envelope.bytes)?;
         }
     }
-    while let Some(letter) = delayed.due(now) {
-        transport.send(letter.to, letter.bytes)?;
+    while let Some(envelope) = delayed.due(now) {
+        transport.send(envelope.to, envelope.bytes)?;
     }
     Ok(())
 }
@@ -51,33 +51,33 @@ pub fn run_agent(
     agent: &mut Agent,
     transport: &mut dyn Transport,
     faults: &Faults,
-    tap: Option<&Tap>,
+    log: Option<&MessageLog>,
     stop: &dyn Fn() -> bool,
     watch: &mut dyn FnMut(&Agent),
 ) -> Result<()> {
     faults.check()?;
     let start = Instant::now();
-    let (mut work, mut delayed, mut letters) = (Workspace::default(), Delayed::default(), vec![]);
+    let (mut work, mut delayed, mut envelopes) = (Workspace::default(), Delayed::default(), vec![]);
     while !agent.over() && !stop() {
         let now = start.elapsed();
         if agent.place().is_none() {
             agent.settle(transport.settled());
         }
         let up = |member: Member| transport.alive(member);
-        agent.poll(now, &up, &mut work, &mut letters)?;
-        post(&mut letters, transport, faults, &mut delayed, tap, now)?;
+        agent.poll(now, &up, &mut work, &mut envelopes)?;
+        post(&mut envelopes, transport, faults, &mut delayed, log, now)?;
         let until = agent.deadline().into_iter().chain(delayed.next()).min();
         let mut wait = nap(start.elapsed(), until);
         // Everything that has arrived, before anything is decided.
         for _ in 0..AT_ONCE {
             let Some(bytes) = transport.receive(wait)? else { break };
-            if let Some(tap) = tap {
-                tap.received(&bytes);
+            if let Some(log) = log {
+                log.received(&bytes);
             }
-            agent.receive(&bytes, start.elapsed(), &mut work, &mut letters)?;
+            agent.receive(&bytes, start.elapsed(), &mut work, &mut envelopes)?;
             wait = Duration::ZERO;
             // Neighbours wait for what an observation made us say.
-            post(&mut letters, transport, faults, &mut delayed, tap, start.elapsed())?;
+            post(&mut envelopes, transport, faults, &mut delayed, log, start.elapsed())?;
         }
         agent.flooded(transport.lost());
         watch(agent);
@@ -93,21 +93,21 @@ pub fn run_agent(
 pub fn run_host(
     host: &mut Host,
     transport: &mut dyn Transport,
-    tap: Option<&Tap>,
+    log: Option<&MessageLog>,
     watch: Watch<'_>,
 ) -> Result<()> {
     let start = Instant::now();
-    let (faults, mut delayed, mut letters) = (Faults::default(), Delayed::default(), vec![]);
+    let (faults, mut delayed, mut envelopes) = (Faults::default(), Delayed::default(), vec![]);
     loop {
         let now = start.elapsed();
         let up = |member: Member| transport.alive(member);
-        let went = host.poll(now, &up, &mut letters);
+        let went = host.poll(now, &up, &mut envelopes);
         let until = host.deadline(&up);
-        post(&mut letters, transport, &faults, &mut delayed, tap, now)?;
+        post(&mut envelopes, transport, &faults, &mut delayed, log, now)?;
         went?;
         let moment = host.take_moment();
-        if let (Some(tap), Some(moment)) = (tap, &moment) {
-            tap.moment(moment);
+        if let (Some(log), Some(moment)) = (log, &moment) {
+            log.moment(moment);
         }
         if !watch(host, moment)? || host.over() {
             return Ok(());
@@ -115,10 +115,10 @@ pub fn run_host(
         let mut wait = nap(start.elapsed(), until);
         for _ in 0..AT_ONCE {
             let Some(bytes) = transport.receive(wait)? else { break };
-            if let Some(tap) = tap {
-                tap.received(&bytes);
+            if let Some(log) = log {
+                log.received(&bytes);
             }
-            host.receive(&bytes, &mut letters);
+            host.receive(&bytes, &mut envelopes);
             wait = Duration::ZERO;
         }
         host.flooded(transport.lost());

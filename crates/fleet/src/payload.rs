@@ -24,7 +24,7 @@ pub struct Welcome {
     pub seed: u64,
     /// How many agents there are: they share a stream of random numbers, each its own part.
     pub agents: u32,
-    /// Whether agents take their likeliest action.
+    /// Whether agents take their greedy action.
     pub greedy: bool,
     /// How long an agent waits for its neighbours in a round.
     pub deadline: Duration,

@@ -1,6 +1,6 @@
-//! Pictures in few bytes, without loss.
+//! Images in few bytes, without loss.
 //!
-//! A picture of at most 16 distinct values is a palette and 1, 2 or 4 bits a pixel; any other is its numbers.
+//! An image of at most 16 distinct values is a palette and 1, 2 or 4 bits a pixel; any other is its numbers.
 
 use crate::message::Reader;
 use crate::tally::Reason;
@@ -8,13 +8,13 @@ use crate::tally::Reason;
 /// More pixels than this are refused before memory is taken.
 pub const MAX_PIXELS: usize = 1 << 19;
 
-/// Appends the picture.
-pub fn write(picture: &[f32], bytes: &mut Vec<u8>) {
+/// Appends the image.
+pub fn write(image: &[f32], bytes: &mut Vec<u8>) {
     let mut palette: Vec<u32> = vec![];
-    let mut indices = Vec::with_capacity(picture.len());
+    let mut indices = Vec::with_capacity(image.len());
     // Neighbouring pixels are mostly alike.
     let (mut last, mut at) = (None, 0);
-    for value in picture.iter().map(|v| v.to_bits()) {
+    for value in image.iter().map(|v| v.to_bits()) {
         if last != Some(value) {
             at = palette.iter().position(|&p| p == value).unwrap_or(palette.len());
             last = Some(value);
@@ -27,10 +27,10 @@ pub fn write(picture: &[f32], bytes: &mut Vec<u8>) {
         }
         indices.push(at as u8);
     }
-    bytes.extend_from_slice(&(picture.len() as u32).to_le_bytes());
+    bytes.extend_from_slice(&(image.len() as u32).to_le_bytes());
     if palette.len() > 16 {
         bytes.push(0);
-        picture.iter().for_each(|v| bytes.extend_from_slice(&v.to_le_bytes()));
+        image.iter().for_each(|v| bytes.extend_from_slice(&v.to_le_bytes()));
         return;
     }
     bytes.push(palette.len() as u8);
@@ -41,7 +41,7 @@ pub fn write(picture: &[f32], bytes: &mut Vec<u8>) {
     }
 }
 
-/// Reads a picture of exactly `pixels` pixels.
+/// Reads an image of exactly `pixels` pixels.
 pub(crate) fn read(reader: &mut Reader<'_>, pixels: usize) -> Result<Vec<f32>, Reason> {
     if reader.u32()? as usize != pixels || pixels > MAX_PIXELS {
         return Err(Reason::Malformed);
@@ -56,16 +56,16 @@ pub(crate) fn read(reader: &mut Reader<'_>, pixels: usize) -> Result<Vec<f32>, R
     let palette = reader.f32s(colours)?;
     let bits = bits(colours);
     let packed = reader.bytes(pixels.div_ceil(8 / bits))?;
-    let mut picture = Vec::with_capacity(pixels);
+    let mut image = Vec::with_capacity(pixels);
     let mask = (1u8 << bits) - 1;
     for (at, &byte) in packed.iter().enumerate() {
         let here = (pixels - at * (8 / bits)).min(8 / bits);
         for i in 0..here {
             let index = usize::from(byte >> (i * bits) & mask);
-            picture.push(*palette.get(index).ok_or(Reason::Malformed)?);
+            image.push(*palette.get(index).ok_or(Reason::Malformed)?);
         }
     }
-    Ok(picture)
+    Ok(image)
 }
 
 fn bits(colours: usize) -> usize {
@@ -81,19 +81,19 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn back(picture: &[f32]) -> (usize, Vec<f32>) {
+    fn back(image: &[f32]) -> (usize, Vec<f32>) {
         let mut bytes = vec![];
-        write(picture, &mut bytes);
+        write(image, &mut bytes);
         let mut reader = Reader::new(&bytes);
-        let read = read(&mut reader, picture.len()).unwrap();
+        let read = read(&mut reader, image.len()).unwrap();
         reader.end().unwrap();
         (bytes.len(), read)
     }
 
     #[test]
     fn two_values_take_a_bit_each() {
-        let picture: Vec<f32> = (0..441).map(|i| f32::from(u8::from(i % 7 == 0))).collect();
-        assert_eq!(back(&picture), (4 + 1 + 8 + 56, picture));
+        let image: Vec<f32> = (0..441).map(|i| f32::from(u8::from(i % 7 == 0))).collect();
+        assert_eq!(back(&image), (4 + 1 + 8 + 56, image));
         assert_eq!(back(&[]).1, [0.0f32; 0]);
     }
 
@@ -115,8 +115,8 @@ mod tests {
             colours in 1usize..30,
             indices in proptest::collection::vec(0usize..30, 0..100),
         ) {
-            let picture: Vec<f32> = indices.iter().map(|i| (i % colours) as f32 / 7.0).collect();
-            prop_assert_eq!(back(&picture).1, picture);
+            let image: Vec<f32> = indices.iter().map(|i| (i % colours) as f32 / 7.0).collect();
+            prop_assert_eq!(back(&image).1, image);
         }
 
         #[test]

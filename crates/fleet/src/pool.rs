@@ -4,12 +4,12 @@
 //! delayed message, a deadline, the world's period. So a study of losses and delays waits for nothing, and its result does
 //! not depend on the machine or on the number of threads.
 
-use crate::agent::{Agent, Letter, Workspace};
+use crate::agent::{Agent, Envelope, Workspace};
 use crate::error::Result;
 use crate::faults::{Delayed, Faults};
 use crate::host::{Host, Moment};
 use crate::member::Member;
-use crate::record::Tap;
+use crate::record::MessageLog;
 use crate::transport::{Endpoint, Transport};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
@@ -23,8 +23,8 @@ struct Crew {
     work: Workspace,
     faults: Faults,
     delayed: Delayed,
-    tap: Option<Tap>,
-    letters: Vec<Letter>,
+    log: Option<MessageLog>,
+    envelopes: Vec<Envelope>,
 }
 
 /// What a sweep found.
@@ -52,29 +52,29 @@ fn earlier(a: Option<Duration>, b: Option<Duration>) -> Option<Duration> {
 impl Crew {
     fn sweep(&mut self, now: Duration) -> Result<Swept> {
         let mut swept = Swept::default();
-        while let (Some(letter), Some((_, end))) = (self.delayed.due(now), self.agents.first_mut()) {
+        while let (Some(envelope), Some((_, end))) = (self.delayed.due(now), self.agents.first_mut()) {
             swept.busy = true;
-            end.send(letter.to, letter.bytes)?;
+            end.send(envelope.to, envelope.bytes)?;
         }
         for (agent, end) in &mut self.agents {
             while let Some(bytes) = end.receive(Duration::ZERO)? {
                 swept.busy = true;
                 // A crashed agent hears nothing.
-                if let Some(tap) = self.tap.as_ref().filter(|_| agent.alive()) {
-                    tap.received(&bytes);
+                if let Some(log) = self.log.as_ref().filter(|_| agent.alive()) {
+                    log.received(&bytes);
                 }
-                agent.receive(&bytes, now, &mut self.work, &mut self.letters)?;
+                agent.receive(&bytes, now, &mut self.work, &mut self.envelopes)?;
                 end.set_alive(agent.alive());
             }
             let up = |member: Member| end.alive(member);
-            agent.poll(now, &up, &mut self.work, &mut self.letters)?;
-            for letter in self.letters.drain(..) {
+            agent.poll(now, &up, &mut self.work, &mut self.envelopes)?;
+            for envelope in self.envelopes.drain(..) {
                 swept.busy = true;
-                if let Some(tap) = &self.tap {
-                    tap.sent(&letter.bytes);
+                if let Some(log) = &self.log {
+                    log.sent(&envelope.bytes);
                 }
-                if let Some(letter) = self.delayed.pass(&self.faults, letter, now) {
-                    end.send(letter.to, letter.bytes)?;
+                if let Some(envelope) = self.delayed.pass(&self.faults, envelope, now) {
+                    end.send(envelope.to, envelope.bytes)?;
                 }
             }
             swept.next = earlier(swept.next, agent.deadline());
@@ -95,7 +95,7 @@ pub fn run(
     host: &mut Host,
     agents: Vec<Agent>,
     faults: &Faults,
-    tap: Option<Tap>,
+    log: Option<MessageLog>,
     threads: usize,
     watch: Watch<'_>,
 ) -> Result<()> {
@@ -111,13 +111,13 @@ pub fn run(
             work: Workspace::default(),
             faults: faults.clone(),
             delayed: Delayed::default(),
-            tap: tap.clone(),
-            letters: vec![],
+            log: log.clone(),
+            envelopes: vec![],
         });
     }
     if crews.len() < 2 {
         let mut sweep = |now| crews.iter_mut().try_fold(Swept::default(), |s, c| Ok(s.and(c.sweep(now)?)));
-        return simulate(host, &mut end, &tap, &mut sweep, watch);
+        return simulate(host, &mut end, &log, &mut sweep, watch);
     }
     std::thread::scope(|scope| {
         let mut workers: Vec<(Sender<Duration>, Receiver<Result<Swept>>)> = vec![];
@@ -141,7 +141,7 @@ pub fn run(
                 .iter()
                 .try_fold(Swept::default(), |s, (_, answers)| Ok(s.and(answers.recv().map_err(gone)??)))
         };
-        simulate(host, &mut end, &tap, &mut sweep, watch)
+        simulate(host, &mut end, &log, &mut sweep, watch)
         // The orders end here, and with them the threads.
     })
 }
@@ -149,33 +149,33 @@ pub fn run(
 fn simulate(
     host: &mut Host,
     end: &mut Endpoint,
-    tap: &Option<Tap>,
+    log: &Option<MessageLog>,
     sweep: &mut dyn FnMut(Duration) -> Result<Swept>,
     watch: Watch<'_>,
 ) -> Result<()> {
     let mut now = Duration::ZERO;
-    let mut letters = vec![];
+    let mut envelopes = vec![];
     while !host.over() {
         let mut swept = sweep(now)?;
         while let Some(bytes) = end.receive(Duration::ZERO)? {
             swept.busy = true;
-            if let Some(tap) = tap {
-                tap.received(&bytes);
+            if let Some(log) = log {
+                log.received(&bytes);
             }
-            host.receive(&bytes, &mut letters);
+            host.receive(&bytes, &mut envelopes);
         }
         // The world goes on when nobody else does: then everybody has answered who will, and order decides nothing.
         if !swept.busy {
             let up = |member: Member| end.alive(member);
-            host.poll(now, &up, &mut letters)?;
+            host.poll(now, &up, &mut envelopes)?;
             swept.next = earlier(swept.next, host.deadline(&up));
         }
-        let quiet = !swept.busy && letters.is_empty();
-        for letter in letters.drain(..) {
-            if let Some(tap) = tap {
-                tap.sent(&letter.bytes);
+        let quiet = !swept.busy && envelopes.is_empty();
+        for envelope in envelopes.drain(..) {
+            if let Some(log) = log {
+                log.sent(&envelope.bytes);
             }
-            end.send(letter.to, letter.bytes)?;
+            end.send(envelope.to, envelope.bytes)?;
         }
         if quiet {
             // Whatever is due at once has been done.
@@ -185,8 +185,8 @@ fn simulate(
             };
         }
         if let Some(moment) = host.take_moment() {
-            if let Some(tap) = tap {
-                tap.moment(&moment);
+            if let Some(log) = log {
+                log.moment(&moment);
             }
             if !watch(host, Some(moment))? {
                 return Ok(());

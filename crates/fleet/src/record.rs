@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::host::Moment;
-use crate::message::{Header, Kind};
+use crate::message::{Header, MessageKind};
 use serde_json::json;
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -12,19 +12,19 @@ use std::time::Instant;
 
 /// Listens to the messages of a process. Clones write to the same file.
 #[derive(Clone, Debug)]
-pub struct Tap {
+pub struct MessageLog {
     file: Arc<Mutex<BufWriter<File>>>,
     start: Instant,
 }
 
-impl Tap {
+impl MessageLog {
     /// Writes to a new file.
     ///
     /// # Errors
     /// If it cannot be made.
-    pub fn new(path: &Path) -> Result<Tap> {
+    pub fn new(path: &Path) -> Result<MessageLog> {
         let file = File::create(path).map_err(|why| Error::file(path, why))?;
-        Ok(Tap { file: Arc::new(Mutex::new(BufWriter::new(file))), start: Instant::now() })
+        Ok(MessageLog { file: Arc::new(Mutex::new(BufWriter::new(file))), start: Instant::now() })
     }
 
     /// A message was sent.
@@ -48,7 +48,7 @@ impl Tap {
             "to": header.receiver.to_string(),
             "episode": header.place.episode,
             "step": header.place.step,
-            "round": (header.kind == Kind::Features).then_some(header.round),
+            "round": (header.kind == MessageKind::Features).then_some(header.round),
             "bytes": bytes.len(),
         }));
     }

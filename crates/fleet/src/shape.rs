@@ -44,7 +44,7 @@ impl Shape {
         let image = senses.features == 0;
         Ok(Shape {
             image,
-            numbers: if image { config.setting.picture.iter().product() } else { senses.features },
+            numbers: if image { config.interface.image.iter().product() } else { senses.features },
             edge: senses.edge,
             senders: senses.senders.iter().map(|(_, numbers)| *numbers).collect(),
         })

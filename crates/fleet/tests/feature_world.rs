@@ -3,9 +3,10 @@
 mod common;
 
 use common::{agents, folder, team};
-use equimarl_fleet::audit::Record;
+use equimarl_fleet::audit::Recording;
 use equimarl_fleet::{
-    Faults, HEADER, Header, Host, Kind, Member, Moment, Plan, Reason, Seal, Tap, Workspace, may_meet, pool,
+    Faults, HEADER, Header, Host, Member, MessageKind, MessageLog, Moment, Reason, RunPlan, Signer,
+    Workspace, may_meet, pool,
 };
 use equimarl_group::Group;
 use equimarl_learn::{Choice, Learned};
@@ -176,14 +177,14 @@ impl World for Harbour {
     }
 }
 
-fn plan(episodes: u32) -> Plan {
-    Plan { episodes, seed: 4, ..Plan::default() }
+fn plan(episodes: u32) -> RunPlan {
+    RunPlan { episodes, seed: 4, ..RunPlan::default() }
 }
 
-fn run(policy: &Arc<Policy>, plan: Plan, faults: &Faults, tap: Option<Tap>) -> (Host, Vec<Moment>) {
-    let mut host = Host::new(Harbour::envs(Flaw::None), plan, (policy, 5), Seal::Open).unwrap();
+fn run(policy: &Arc<Policy>, plan: RunPlan, faults: &Faults, log: Option<MessageLog>) -> (Host, Vec<Moment>) {
+    let mut host = Host::new(Harbour::envs(Flaw::None), plan, (policy, 5), Signer::Open).unwrap();
     let mut moments = vec![];
-    pool::run(&mut host, agents(policy, BOATS), faults, tap, 1, &mut |_, moment| {
+    pool::run(&mut host, agents(policy, BOATS), faults, log, 1, &mut |_, moment| {
         moments.extend(moment);
         Ok(true)
     })
@@ -198,7 +199,7 @@ fn it_plays_the_very_episodes_that_the_whole_network_plays() {
     for choice in [Choice::Sampled, Choice::Greedy] {
         let mut learned = Learned::new((*policy).clone(), &sharing, choice, &*envs).unwrap();
         let expected = play(&mut *envs, &mut learned, 12, 4).unwrap();
-        let (host, moments) = run(&policy, Plan { choice, ..plan(12) }, &Faults::default(), None);
+        let (host, moments) = run(&policy, RunPlan { choice, ..plan(12) }, &Faults::default(), None);
         assert_eq!(Summary::of(host.episodes(), host.spec()), expected);
         assert_eq!((host.report().missed, host.report().refused.total()), (0, 0));
         assert!(host.report().expected > 1000, "boats meet");
@@ -215,11 +216,12 @@ fn a_record_shows_that_decisions_are_those_of_the_whole_network_to_the_bit() {
         [("whole", Faults::default()), ("lossy", Faults { drop: 0.01, ..Faults::default() })]
     {
         let folder = folder(&format!("harbour-{name}"));
-        let tap = Tap::new(&folder.join("fleet.jsonl")).unwrap();
-        tap.about(&json!({ "seed": 4, "greedy": false }));
-        let (host, _) = run(&policy, plan(8), &faults, Some(tap.clone()));
-        tap.flush().unwrap();
-        let found = Record::load(&folder).unwrap().audit(&policy, &mut *Harbour::envs(Flaw::None)).unwrap();
+        let log = MessageLog::new(&folder.join("fleet.jsonl")).unwrap();
+        log.about(&json!({ "seed": 4, "greedy": false }));
+        let (host, _) = run(&policy, plan(8), &faults, Some(log.clone()));
+        log.flush().unwrap();
+        let found =
+            Recording::load(&folder).unwrap().audit(&policy, &mut *Harbour::envs(Flaw::None)).unwrap();
         assert!(found.steps == host.report().steps && found.compared > 20, "{found:?}");
         assert_eq!(found.compared == found.steps, name == "whole", "{found:?}");
         assert!(found.holds(0.0), "{found:?}");
@@ -227,7 +229,7 @@ fn a_record_shows_that_decisions_are_those_of_the_whole_network_to_the_bit() {
 
         // A team that sees other things does not fit the record.
         let (other, _) = team(&*Harbour::envs(Flaw::None), 7);
-        let found = Record::load(&folder).unwrap().audit(&other, &mut *Harbour::envs(Flaw::None)).unwrap();
+        let found = Recording::load(&folder).unwrap().audit(&other, &mut *Harbour::envs(Flaw::None)).unwrap();
         assert!(!found.holds(1e-3), "{found:?}");
         std::fs::remove_dir_all(folder).unwrap();
     }
@@ -289,7 +291,7 @@ fn it_runs_with_lost_and_late_messages_and_a_crash() {
     assert!(report.missed > 100 && report.missed < report.expected, "{} {}", report.missed, report.expected);
     assert_eq!(run(&policy, plan(4), &faults, None).1, first, "the same faults, the same run");
 
-    let mut host = Host::new(Harbour::envs(Flaw::None), plan(3), (&policy, 5), Seal::Open).unwrap();
+    let mut host = Host::new(Harbour::envs(Flaw::None), plan(3), (&policy, 5), Signer::Open).unwrap();
     let mut team = agents(&policy, BOATS);
     let last = team.pop().unwrap().with_crash(Some(6));
     team.push(last);
@@ -317,7 +319,7 @@ fn a_harbour_that_says_nonsense_is_refused() {
         (Flaw::Flat, "with 3 finite numbers each"),
         (Flaw::Unsorted, "other agents and then senders in the order of their index"),
     ] {
-        let mut host = Host::new(Harbour::envs(flaw), plan(9), (&policy, 5), Seal::Open).unwrap();
+        let mut host = Host::new(Harbour::envs(flaw), plan(9), (&policy, 5), Signer::Open).unwrap();
         let team = agents(&policy, BOATS);
         let ended = pool::run(&mut host, team, &Faults::default(), None, 1, &mut |_, _| Ok(true));
         let error = ended.unwrap_err().to_string();
@@ -332,7 +334,7 @@ fn a_harbour_that_the_model_was_not_made_for_is_refused_before_the_start() {
         let mut harbour = Harbour::new(Flaw::None);
         change(Arc::make_mut(&mut harbour.spec));
         let envs = Box::new(Loose::new(vec![harbour]).unwrap());
-        Host::new(envs, plan(1), (&policy, 5), Seal::Open).unwrap_err().to_string()
+        Host::new(envs, plan(1), (&policy, 5), Signer::Open).unwrap_err().to_string()
     };
     let made_for =
         "made for agents that see 4 numbers, with edges of 3, and 3 of each pier, and 0 of each buoy, and";
@@ -357,20 +359,20 @@ fn a_harbour_that_the_model_was_not_made_for_is_refused_before_the_start() {
 #[test]
 fn ten_thousand_damaged_observations_do_an_agent_no_harm() {
     let (policy, _) = team(&*Harbour::envs(Flaw::None), 6);
-    let mut host = Host::new(Harbour::envs(Flaw::None), plan(1), (&policy, 5), Seal::Open).unwrap();
+    let mut host = Host::new(Harbour::envs(Flaw::None), plan(1), (&policy, 5), Signer::Open).unwrap();
     let (mut boats, mut work, mut mail) = (agents(&policy, BOATS), Workspace::default(), vec![]);
     let (mut now, mut seen) = (Duration::ZERO, None);
     for boat in &mut boats {
         boat.poll(now, &|_| true, &mut work, &mut mail).unwrap();
     }
     while seen.is_none() {
-        for letter in std::mem::take(&mut mail) {
-            match letter.to.index() {
-                None => host.receive(&letter.bytes, &mut mail),
-                Some(0) if Header::peek(&letter.bytes).unwrap().kind == Kind::Observation => {
-                    seen = Some(letter.bytes);
+        for envelope in std::mem::take(&mut mail) {
+            match envelope.to.index() {
+                None => host.receive(&envelope.bytes, &mut mail),
+                Some(0) if Header::peek(&envelope.bytes).unwrap().kind == MessageKind::Observation => {
+                    seen = Some(envelope.bytes);
                 }
-                Some(i) => boats[i].receive(&letter.bytes, now, &mut work, &mut mail).unwrap(),
+                Some(i) => boats[i].receive(&envelope.bytes, now, &mut work, &mut mail).unwrap(),
             }
         }
         host.poll(now, &|_| true, &mut mail).unwrap();
@@ -394,7 +396,7 @@ fn ten_thousand_damaged_observations_do_an_agent_no_harm() {
         now += Duration::from_secs(1);
         boat.poll(now, &|_| true, &mut work, &mut mail).unwrap();
         answered += usize::from(mail.drain(..).any(|l| {
-            l.to == Member::WORLD && Header::peek(&l.bytes).is_some_and(|h| h.kind == Kind::Action)
+            l.to == Member::WORLD && Header::peek(&l.bytes).is_some_and(|h| h.kind == MessageKind::Action)
         }));
     }
     let refused = boat.drops().of(Reason::Malformed) as usize;

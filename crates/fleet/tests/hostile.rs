@@ -5,9 +5,10 @@ mod common;
 
 use common::{Team, drones};
 use ed25519_dalek::SigningKey;
-use equimarl_fleet::seal::new_key;
+use equimarl_fleet::signer::new_key;
 use equimarl_fleet::{
-    Action, Agent, Drops, Header, Host, Kind, Letter, Member, Place, Plan, Reason, Ring, Seal, Workspace,
+    Action, Agent, Drops, Envelope, Header, Host, Member, MessageKind, Reason, Ring, RunPlan, Signer, StepId,
+    Workspace,
 };
 use equimarl_worlds::{Purpose, Stream};
 use std::collections::BTreeMap;
@@ -15,17 +16,17 @@ use std::time::Duration;
 
 const AGENTS: usize = 3;
 
-/// A fleet of signing members whose letters the test carries itself.
+/// A fleet of signing members whose envelopes the test carries itself.
 struct Yard {
-    seals: BTreeMap<Member, Seal>,
+    seals: BTreeMap<Member, Signer>,
     host: Host,
     agents: Vec<Agent>,
     work: Workspace,
     now: Duration,
     /// Whose observations come late.
     slow: Option<Member>,
-    /// Every letter that was ever sent, for replays.
-    history: Vec<Letter>,
+    /// Every envelope that was ever sent, for replays.
+    history: Vec<Envelope>,
     actions: Vec<Vec<usize>>,
 }
 
@@ -34,9 +35,9 @@ impl Yard {
         let members = || std::iter::once(Member::WORLD).chain((0..AGENTS).map(Member::agent));
         let keys: BTreeMap<Member, SigningKey> = members().map(|m| (m, new_key().unwrap())).collect();
         let all: BTreeMap<_, _> = keys.iter().map(|(&m, key)| (m, key.verifying_key())).collect();
-        let seal = |key: &SigningKey| Seal::Signed(Box::new(Ring::new(key.clone(), all.clone())));
-        let seals: BTreeMap<Member, Seal> = keys.iter().map(|(&m, key)| (m, seal(key))).collect();
-        let plan = Plan { episodes: 4, seed: 5, ..Plan::default() };
+        let signer = |key: &SigningKey| Signer::Signed(Box::new(Ring::new(key.clone(), all.clone())));
+        let seals: BTreeMap<Member, Signer> = keys.iter().map(|(&m, key)| (m, signer(key))).collect();
+        let plan = RunPlan { episodes: 4, seed: 5, ..RunPlan::default() };
         let policy = &team.policy;
         let host = Host::new(team.envs(), plan, (policy, 1), seals[&Member::WORLD].clone());
         let agent = |i| Agent::new(i, policy.clone(), 1, seals[&Member::agent(i)].clone()).unwrap();
@@ -52,26 +53,27 @@ impl Yard {
         }
     }
 
-    fn deliver(&mut self, letter: &Letter, out: &mut Vec<Letter>) {
-        match letter.to.index() {
-            None => self.host.receive(&letter.bytes, out),
-            Some(i) => self.agents[i].receive(&letter.bytes, self.now, &mut self.work, out).unwrap(),
+    fn deliver(&mut self, envelope: &Envelope, out: &mut Vec<Envelope>) {
+        match envelope.to.index() {
+            None => self.host.receive(&envelope.bytes, out),
+            Some(i) => self.agents[i].receive(&envelope.bytes, self.now, &mut self.work, out).unwrap(),
         }
     }
 
-    /// Runs to the end; `attack` adds letters of its own after every sweep.
-    fn run(&mut self, attack: &mut dyn FnMut(&Yard) -> Vec<Letter>) {
-        let (mut mail, mut held) = (Vec::<Letter>::new(), Vec::<Letter>::new());
+    /// Runs to the end; `attack` adds envelopes of its own after every sweep.
+    fn run(&mut self, attack: &mut dyn FnMut(&Yard) -> Vec<Envelope>) {
+        let (mut mail, mut held) = (Vec::<Envelope>::new(), Vec::<Envelope>::new());
         while !self.host.over() {
             let mut out = vec![];
-            for letter in std::mem::take(&mut held) {
-                self.deliver(&letter, &mut out);
+            for envelope in std::mem::take(&mut held) {
+                self.deliver(&envelope, &mut out);
             }
-            for letter in std::mem::take(&mut mail) {
-                let observation = Header::peek(&letter.bytes).is_some_and(|h| h.kind == Kind::Observation);
-                match observation && self.slow == Some(letter.to) {
-                    true => held.push(letter),
-                    false => self.deliver(&letter, &mut out),
+            for envelope in std::mem::take(&mut mail) {
+                let observation =
+                    Header::peek(&envelope.bytes).is_some_and(|h| h.kind == MessageKind::Observation);
+                match observation && self.slow == Some(envelope.to) {
+                    true => held.push(envelope),
+                    false => self.deliver(&envelope, &mut out),
                 }
             }
             let busy = !out.is_empty() || !held.is_empty();
@@ -84,8 +86,8 @@ impl Yard {
                 self.now += Duration::from_millis(1);
             }
             self.history.extend(out.iter().cloned());
-            for letter in attack(self) {
-                self.deliver(&letter, &mut out);
+            for envelope in attack(self) {
+                self.deliver(&envelope, &mut out);
             }
             mail = out;
         }
@@ -98,19 +100,19 @@ impl Yard {
     }
 
     /// The place that the world is at, and everything that honest headers have.
-    fn header(&self, kind: Kind, sender: Member, receiver: Member) -> Header {
+    fn header(&self, kind: MessageKind, sender: Member, receiver: Member) -> Header {
         let run = Header::peek(&self.history.last().unwrap().bytes).unwrap().run;
         Header { kind, run, place: self.host.place(), round: 0, sender, receiver }
     }
 }
 
 /// What an insider with agent 2's key can send to agent 0 and to the world, and what anybody can.
-fn hostile(yard: &Yard, dice: &mut Stream) -> Vec<Letter> {
+fn hostile(yard: &Yard, dice: &mut Stream) -> Vec<Envelope> {
     if yard.history.len() < 20 || yard.agents[0].place().is_none() {
         return vec![];
     }
     let (victim, insider) = (Member::agent(0), Member::agent(2));
-    let mut letters = vec![];
+    let mut envelopes = vec![];
     let features = [7u8; 4 * 96];
     for _ in 0..40 {
         let target = [victim, Member::WORLD][dice.below(2) as usize];
@@ -130,31 +132,34 @@ fn hostile(yard: &Yard, dice: &mut Stream) -> Vec<Letter> {
             // Half a message.
             2 => old[..dice.below(old.len() as u32) as usize].to_vec(),
             // Another member's features, observation, action or welcome, signed by the insider.
-            3 => own.seal(header(Kind::Features, Member::agent(1)).message(&features)),
-            4 => own.seal(header(Kind::Observation, Member::WORLD).message(&[0; 80])),
+            3 => own.signer(header(MessageKind::Features, Member::agent(1)).message(&features)),
+            4 => own.signer(header(MessageKind::Observation, Member::WORLD).message(&[0; 80])),
             5 => {
                 let lie =
                     Action { log_probabilities: vec![-1.6; 5], rounds: vec![1; 2], ..Action::default() };
-                own.seal(header(Kind::Action, Member::agent(1)).message(&lie.bytes()))
+                own.signer(header(MessageKind::Action, Member::agent(1)).message(&lie.bytes()))
             }
-            6 => own.seal(header(Kind::Welcome, Member::WORLD).message(&[0; 37])),
-            7 => own.seal(header(Kind::End, Member::WORLD).message(&[])),
+            6 => own.signer(header(MessageKind::Welcome, Member::WORLD).message(&[0; 37])),
+            7 => own.signer(header(MessageKind::End, Member::WORLD).message(&[])),
             // Its own features, of another run, a past or a far step, or for somebody else.
-            8 => own.seal(Header { run: [9; 16], ..header(Kind::Features, insider) }.message(&features)),
+            8 => own
+                .signer(Header { run: [9; 16], ..header(MessageKind::Features, insider) }.message(&features)),
             9 => {
-                let place = Place { episode: dice.below(9) + 50, step: dice.below(99) };
-                own.seal(Header { place, ..header(Kind::Features, insider) }.message(&features))
+                let place = StepId { episode: dice.below(9) + 50, step: dice.below(99) };
+                own.signer(Header { place, ..header(MessageKind::Features, insider) }.message(&features))
             }
             10 => {
                 let receiver = Member::agent(1);
-                own.seal(Header { receiver, ..header(Kind::Features, insider) }.message(&features))
+                own.signer(Header { receiver, ..header(MessageKind::Features, insider) }.message(&features))
             }
             // A forged request to join in another's name.
-            _ => own.seal(Header { run: [0; 16], ..header(Kind::Join, Member::agent(1)) }.message(&[0; 25])),
+            _ => own.signer(
+                Header { run: [0; 16], ..header(MessageKind::Join, Member::agent(1)) }.message(&[0; 25]),
+            ),
         };
-        letters.push(Letter { to: target, bytes });
+        envelopes.push(Envelope { to: target, bytes });
     }
-    letters
+    envelopes
 }
 
 #[test]
@@ -168,9 +173,9 @@ fn twenty_thousand_hostile_messages_are_counted_and_change_nothing() {
     let mut attacked = Yard::new(&team);
     let mut sent = 0;
     attacked.run(&mut |yard| {
-        let letters = hostile(yard, &mut dice);
-        sent += letters.len() as u64;
-        letters
+        let envelopes = hostile(yard, &mut dice);
+        sent += envelopes.len() as u64;
+        envelopes
     });
     assert!(sent > 20_000, "{sent}");
     assert_eq!(attacked.actions, quiet.actions);
@@ -193,12 +198,12 @@ fn replays_of_everything_ever_said_are_counted_and_change_nothing() {
     let (mut sent, mut joins) = (0, 0);
     attacked.run(&mut |yard| {
         let old = |_| &yard.history[dice.below(yard.history.len() as u32) as usize];
-        let letters: Vec<Letter> = (0..20).map(old).cloned().collect();
+        let envelopes: Vec<Envelope> = (0..20).map(old).cloned().collect();
         // An old request to join is answered again, and the answer fits nobody who does not ask.
-        let join = |l: &&Letter| Header::peek(&l.bytes).is_some_and(|h| h.kind == Kind::Join);
-        joins += letters.iter().filter(join).count() as u64;
-        sent += letters.len() as u64;
-        letters
+        let join = |l: &&Envelope| Header::peek(&l.bytes).is_some_and(|h| h.kind == MessageKind::Join);
+        joins += envelopes.iter().filter(join).count() as u64;
+        sent += envelopes.len() as u64;
+        envelopes
     });
     assert!(sent > 2_000, "{sent}");
     assert_eq!(attacked.actions, quiet.actions);
@@ -225,8 +230,8 @@ fn an_old_welcome_does_not_let_a_new_agent_in() {
     let team = drones(AGENTS);
     let mut yard = Yard::new(&team);
     yard.run(&mut |_| vec![]);
-    let welcome = |l: &&Letter| {
-        Header::peek(&l.bytes).is_some_and(|h| h.kind == Kind::Welcome) && l.to == Member::agent(0)
+    let welcome = |l: &&Envelope| {
+        Header::peek(&l.bytes).is_some_and(|h| h.kind == MessageKind::Welcome) && l.to == Member::agent(0)
     };
     let old = yard.history.iter().find(welcome).unwrap().bytes.clone();
     let mut fresh = Agent::new(0, team.policy.clone(), 1, yard.seals[&Member::agent(0)].clone()).unwrap();
@@ -255,13 +260,13 @@ fn an_agent_with_another_model_is_not_let_in() {
 fn an_agent_of_another_version_is_not_let_in_and_the_world_says_why() {
     let team = drones(AGENTS);
     let mut yard = Yard::new(&team);
-    let mut old = Agent::new(0, team.policy.clone(), 1, Seal::Open).unwrap();
+    let mut old = Agent::new(0, team.policy.clone(), 1, Signer::Open).unwrap();
     let mut out = vec![];
     old.poll(Duration::ZERO, &|_| true, &mut Workspace::default(), &mut out).unwrap();
     let mut bytes = out[0].bytes.clone();
     bytes[2] = 1;
     // It is right in all but its version.
-    let bytes = yard.seals[&Member::agent(0)].seal(bytes);
+    let bytes = yard.seals[&Member::agent(0)].signer(bytes);
     let mut answers = vec![];
     yard.host.receive(&bytes, &mut answers);
     assert!(answers.is_empty() && yard.host.joined() == 0);

@@ -8,8 +8,8 @@ mod common;
 
 use common::{drones, folder};
 use equimarl_fleet::{
-    Agent, Faults, Fleet, Founding, Header, Host, Kind, Member, Moment, Place, Plan, Reason, RunConfig,
-    Transport, Zenoh, found, node, pool,
+    Agent, Faults, Fleet, Founding, Header, Host, Member, MessageKind, Moment, Reason, RunConfig, RunPlan,
+    StepId, Transport, Zenoh, found, node, pool,
 };
 use equimarl_worlds::builtin;
 use serde_json::{Value, json};
@@ -82,7 +82,7 @@ struct Running {
     threads: Vec<std::thread::JoinHandle<Option<Agent>>>,
 }
 
-fn start(fleet: &Fleet, plan: Plan) -> Running {
+fn start(fleet: &Fleet, plan: RunPlan) -> Running {
     let team = drones(AGENTS);
     let stop = Arc::new(AtomicBool::new(false));
     let (steps, moments) = (Arc::new(AtomicUsize::new(0)), Arc::new(Mutex::new(vec![])));
@@ -95,7 +95,7 @@ fn start(fleet: &Fleet, plan: Plan) -> Running {
             let mut peers: Vec<Member> = everybody().filter(|&m| m != me).collect();
             peers.push(Member::WORLD);
             let mut transport = Zenoh::open(&fleet, me, &peers).unwrap();
-            let mut agent = Agent::new(index, policy, 5, fleet.seal(me).unwrap()).unwrap();
+            let mut agent = Agent::new(index, policy, 5, fleet.signer(me).unwrap()).unwrap();
             let stop = || stop.load(Ordering::Relaxed);
             let faults = Faults::default();
             node::run_agent(&mut agent, &mut transport, &faults, None, &stop, &mut |_| {}).unwrap();
@@ -105,8 +105,8 @@ fn start(fleet: &Fleet, plan: Plan) -> Running {
     let (fleet, ended, counted, kept) = (fleet.clone(), stop.clone(), steps.clone(), moments.clone());
     threads.push(std::thread::spawn(move || {
         let mut transport = Zenoh::open(&fleet, Member::WORLD, &everybody().collect::<Vec<_>>()).unwrap();
-        let seal = fleet.seal(Member::WORLD).unwrap();
-        let mut host = Host::new(team.envs(), plan, (&team.policy, 5), seal).unwrap();
+        let signer = fleet.signer(Member::WORLD).unwrap();
+        let mut host = Host::new(team.envs(), plan, (&team.policy, 5), signer).unwrap();
         node::run_host(&mut host, &mut transport, None, &mut |_, moment| {
             counted.fetch_add(usize::from(moment.is_some()), Ordering::Relaxed);
             kept.lock().unwrap().extend(moment);
@@ -140,22 +140,22 @@ impl Running {
 
 /// What the insider with agent 2's certificate and key sends to agent 0 in the i-th place.
 fn hostile(fleet: &Fleet, i: usize) -> Vec<u8> {
-    let own = fleet.seal(Member::agent(2)).unwrap();
+    let own = fleet.signer(Member::agent(2)).unwrap();
     let header = |kind, sender| Header {
         kind,
         run: [i as u8; 16],
-        place: Place { episode: 0, step: i as u32 },
+        place: StepId { episode: 0, step: i as u32 },
         round: 0,
         sender,
         receiver: Member::agent(0),
     };
     match i % 6 {
         0 => vec![i as u8; i % 700],
-        1 => own.seal(header(Kind::Features, Member::agent(1)).message(&[0; 384])),
-        2 => own.seal(header(Kind::Observation, Member::WORLD).message(&[1; 90])),
-        3 => own.seal(header(Kind::Welcome, Member::WORLD).message(&[0; 37])),
-        4 => own.seal(header(Kind::End, Member::WORLD).message(&[])),
-        _ => header(Kind::Features, Member::agent(2)).message(&[0; 448]),
+        1 => own.signer(header(MessageKind::Features, Member::agent(1)).message(&[0; 384])),
+        2 => own.signer(header(MessageKind::Observation, Member::WORLD).message(&[1; 90])),
+        3 => own.signer(header(MessageKind::Welcome, Member::WORLD).message(&[0; 37])),
+        4 => own.signer(header(MessageKind::End, Member::WORLD).message(&[])),
+        _ => header(MessageKind::Features, Member::agent(2)).message(&[0; 448]),
     }
 }
 
@@ -168,7 +168,7 @@ fn strangers_get_nothing_in_or_out_and_insiders_are_themselves_only() {
     // Agents 3 and 4 have certificates of the same authority, and are no part of the team.
     let (fleet, foreign) = (make(&here, AGENTS + 2), make(&there, AGENTS));
     let ms = Duration::from_millis;
-    let plan = Plan { episodes: 10_000, seed: 3, deadline: ms(5000), period: ms(2), ..Plan::default() };
+    let plan = RunPlan { episodes: 10_000, seed: 3, deadline: ms(5000), period: ms(2), ..RunPlan::default() };
     let running = start(&fleet, plan);
     running.wait_for(20);
 

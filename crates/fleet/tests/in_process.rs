@@ -3,8 +3,8 @@
 mod common;
 
 use common::{drones, folder, junctions};
-use equimarl_fleet::audit::Record;
-use equimarl_fleet::{Fallback, Fate, Faults, Header, Kind, Member, Plan, Tap, pool};
+use equimarl_fleet::audit::Recording;
+use equimarl_fleet::{Fallback, Fate, Faults, Header, Member, MessageKind, MessageLog, RunPlan, pool};
 use equimarl_learn::Learned;
 use equimarl_nn::{Choice, Network};
 use equimarl_worlds::{Purpose, Stream, Summary, WorldConfig, builtin, play};
@@ -12,8 +12,8 @@ use serde_json::json;
 use std::path::Path;
 use std::time::Duration;
 
-fn plan(episodes: u32, seed: u64) -> Plan {
-    Plan { episodes, seed, ..Plan::default() }
+fn plan(episodes: u32, seed: u64) -> RunPlan {
+    RunPlan { episodes, seed, ..RunPlan::default() }
 }
 
 #[test]
@@ -36,7 +36,7 @@ fn junctions_play_the_very_episodes_that_the_whole_network_plays() {
     let (mut envs, choice) = (team.envs(), equimarl_learn::Choice::Greedy);
     let mut learned = Learned::new((*team.policy).clone(), &team.sharing, choice, &*envs).unwrap();
     let expected = play(&mut *envs, &mut learned, 3, 3).unwrap();
-    let mut host = team.host(Plan { choice: Choice::Greedy, ..plan(3, 3) });
+    let mut host = team.host(RunPlan { choice: Choice::Greedy, ..plan(3, 3) });
     pool::run(&mut host, team.agents(), &Faults::default(), None, 1, &mut |_, _| Ok(true)).unwrap();
     assert_eq!(Summary::of(host.episodes(), host.spec()), expected);
 }
@@ -45,13 +45,13 @@ fn junctions_play_the_very_episodes_that_the_whole_network_plays() {
 fn a_record_shows_that_messages_flow_along_edges_and_decisions_are_the_same() {
     let team = drones(4);
     let folder = folder("record");
-    let tap = Tap::new(&folder.join("fleet.jsonl")).unwrap();
-    tap.about(&json!({ "seed": 8, "greedy": false }));
+    let log = MessageLog::new(&folder.join("fleet.jsonl")).unwrap();
+    log.about(&json!({ "seed": 8, "greedy": false }));
     let mut host = team.host(plan(6, 8));
     let faults = Faults { drop: 0.02, ..Faults::default() };
-    pool::run(&mut host, team.agents(), &faults, Some(tap.clone()), 1, &mut |_, _| Ok(true)).unwrap();
-    tap.flush().unwrap();
-    let found = Record::load(&folder).unwrap().audit(&team.policy, &mut *team.envs()).unwrap();
+    pool::run(&mut host, team.agents(), &faults, Some(log.clone()), 1, &mut |_, _| Ok(true)).unwrap();
+    log.flush().unwrap();
+    let found = Recording::load(&folder).unwrap().audit(&team.policy, &mut *team.envs()).unwrap();
     assert!(found.sent > 500 && found.steps == host.report().steps, "{found:?}");
     assert!(found.received < found.sent && found.received > found.sent * 9 / 10, "{found:?}");
     assert!(found.compared > 0 && found.compared < found.steps, "some steps had losses: {found:?}");
@@ -64,18 +64,18 @@ fn a_record_shows_that_messages_flow_along_edges_and_decisions_are_the_same() {
     let to = line.split("\"to\":\"").nth(1).unwrap().split('"').next().unwrap();
     let astray = line.replace(&format!("\"to\":\"{to}\""), &format!("\"to\":\"{from}\""));
     std::fs::write(folder.join("z.jsonl"), astray + "\n").unwrap();
-    let found = Record::load(&folder).unwrap().audit(&team.policy, &mut *team.envs()).unwrap();
+    let found = Recording::load(&folder).unwrap().audit(&team.policy, &mut *team.envs()).unwrap();
     assert!(found.off_edge == 1 && !found.holds(1e-5), "{found:?}");
     std::fs::remove_file(folder.join("z.jsonl")).unwrap();
     std::fs::write(folder.join("fleet.jsonl"), text.replace("\"seed\":8", "\"seed\":9")).unwrap();
-    assert!(!Record::load(&folder).unwrap().audit(&team.policy, &mut *team.envs()).unwrap().replayed);
+    assert!(!Recording::load(&folder).unwrap().audit(&team.policy, &mut *team.envs()).unwrap().replayed);
     std::fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]
 fn a_record_of_the_first_house_holds_as_it_did() {
     let house = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures/first-house");
-    let record = Record::load(&house.join("fleet/recording")).unwrap();
+    let record = Recording::load(&house.join("fleet/recording")).unwrap();
     let file = house.join(record.about["model"].as_str().unwrap());
     let (network, _) = Network::load(&file).unwrap();
     let fingerprint = equimarl_nn::model::fnv1a(&std::fs::read(&file).unwrap());
@@ -106,7 +106,7 @@ fn the_number_of_threads_and_the_order_of_arrival_change_no_bit() {
     let team = junctions(6, 6);
     let ms = Duration::from_millis;
     let faults = Faults { drop: 0.1, delay: ms(2), jitter: ms(300), ..Faults::default() };
-    let plan = Plan { deadline: ms(200), ..plan(1, 4) };
+    let plan = RunPlan { deadline: ms(200), ..plan(1, 4) };
     let (one, first) = team.moments(plan, &faults, 1);
     let (three, second) = team.moments(plan, &faults, 3);
     assert!(one.report().missed > 0 && one.report().dropped.total() > 0, "some were lost, some late");
@@ -127,9 +127,9 @@ fn losses_are_counted_and_an_absent_neighbour_is_left_out_of_the_mean() {
     let (mut envs, policy) = (team.envs(), &team.policy);
     envs.start(0, Stream::new(1, Purpose::Evaluation, 0)).unwrap();
     let (mut scratch, mut own, mut mixed) = Default::default();
-    let mut picture = vec![0.0; envs.spec().image.unwrap().iter().product()];
-    envs.world(0).observe(2, &mut picture);
-    policy.encode(&picture, &mut scratch, &mut own).unwrap();
+    let mut image = vec![0.0; envs.spec().image.unwrap().iter().product()];
+    envs.world(0).observe(2, &mut image);
+    policy.encode(&image, &mut scratch, &mut own).unwrap();
     for l in 0..policy.rounds() {
         policy.round(l, &own, &[], &[], &mut scratch, &mut mixed).unwrap();
         std::mem::swap(&mut own, &mut mixed);
@@ -149,8 +149,14 @@ fn a_lost_message_costs_no_other_message() {
         for &(receiver, sender) in &m.edges {
             for round in 0..team.policy.rounds() as u8 {
                 let (sender, receiver) = (Member::agent(sender as usize), Member::agent(receiver as usize));
-                let header =
-                    Header { kind: Kind::Features, run: [0; 16], place: m.place, round, sender, receiver };
+                let header = Header {
+                    kind: MessageKind::Features,
+                    run: [0; 16],
+                    place: m.place,
+                    round,
+                    sender,
+                    receiver,
+                };
                 lost += u32::from(faults.fate(&header) == Fate::Lost);
             }
         }
@@ -217,7 +223,7 @@ fn a_crashed_agent_holds_still_is_not_waited_for_and_comes_back() {
 fn late_messages_are_treated_like_lost_ones() {
     let team = junctions(2, 2);
     let ms = Duration::from_millis;
-    let plan = Plan { deadline: ms(50), ..plan(1, 1) };
+    let plan = RunPlan { deadline: ms(50), ..plan(1, 1) };
     let late = Faults { delay: ms(60), ..Faults::default() };
     let lost = Faults { drop: 1.0, ..Faults::default() };
     let (slow, after) = team.moments(plan, &late, 1);

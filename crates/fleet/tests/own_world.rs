@@ -3,7 +3,7 @@
 mod common;
 
 use common::{agents, team};
-use equimarl_fleet::{Fallback, Faults, Host, Moment, Plan, Seal, may_meet, pool};
+use equimarl_fleet::{Fallback, Faults, Host, Moment, RunPlan, Signer, may_meet, pool};
 use equimarl_group::Group;
 use equimarl_learn::{Choice, Learned};
 use equimarl_worlds::scene::Scene;
@@ -176,8 +176,8 @@ impl World for Canal {
     }
 }
 
-fn plan(episodes: u32) -> Plan {
-    Plan { episodes, seed: 4, ..Plan::default() }
+fn plan(episodes: u32) -> RunPlan {
+    RunPlan { episodes, seed: 4, ..RunPlan::default() }
 }
 
 #[test]
@@ -195,7 +195,7 @@ fn plays_the_very_episodes(flaw: Flaw) {
     let (policy, sharing) = team(&*envs, 6);
     let mut learned = Learned::new((*policy).clone(), &sharing, Choice::Sampled, &*envs).unwrap();
     let expected = play(&mut *envs, &mut learned, 12, 4).unwrap();
-    let mut host = Host::new(envs, plan(12), (&policy, 5), Seal::Open).unwrap();
+    let mut host = Host::new(envs, plan(12), (&policy, 5), Signer::Open).unwrap();
     let mut taken = [0; 3];
     pool::run(&mut host, agents(&policy, 3), &Faults::default(), None, 1, &mut |_, moment| {
         moment.iter().flat_map(|m| &m.actions).for_each(|&action| taken[action] += 1);
@@ -219,7 +219,7 @@ fn its_own_fallback_and_its_own_way_to_hold_still_are_used() {
     let envs = Canal::envs(Flaw::None);
     let (policy, _) = team(&*envs, 6);
     let fallback = Fallback::named("in-turn", envs.spec()).unwrap();
-    let mut host = Host::new(envs, plan(2), (&policy, 5), Seal::Open).unwrap();
+    let mut host = Host::new(envs, plan(2), (&policy, 5), Signer::Open).unwrap();
     let mut team: Vec<_> = agents(&policy, 3).into_iter().map(|a| a.with_fallback(fallback)).collect();
     let last = team.pop().unwrap().with_crash(Some(5));
     team.push(last);
@@ -241,7 +241,7 @@ fn its_own_fallback_and_its_own_way_to_hold_still_are_used() {
 /// How a run in a world with a flaw ends.
 fn failure(flaw: Flaw, crash: Option<u32>) -> (Host, String) {
     let (policy, _) = team(&*Canal::envs(Flaw::None), 6);
-    let mut host = Host::new(Canal::envs(flaw), plan(12), (&policy, 5), Seal::Open).unwrap();
+    let mut host = Host::new(Canal::envs(flaw), plan(12), (&policy, 5), Signer::Open).unwrap();
     let team = agents(&policy, 3).into_iter().map(|a| a.with_crash(crash)).collect();
     let ended = pool::run(&mut host, team, &Faults::default(), None, 1, &mut |_, _| Ok(true));
     (host, ended.unwrap_err().to_string())
@@ -280,7 +280,7 @@ fn a_world_that_a_fleet_cannot_live_in_is_refused_before_the_start() {
         let mut canal = Canal::new(3, Flaw::None);
         change(Arc::make_mut(&mut canal.spec));
         let envs = Box::new(Loose::new(vec![canal]).unwrap());
-        Host::new(envs, plan(1), (&policy, 5), Seal::Open).unwrap_err().to_string()
+        Host::new(envs, plan(1), (&policy, 5), Signer::Open).unwrap_err().to_string()
     };
     let landmark = equimarl_worlds::Senders { kind: "weir".into(), count: 1, features: String::new() };
     for (error, part) in [

@@ -4,7 +4,7 @@
 mod common;
 
 use common::allocations;
-use equimarl_nn::{Batch, Cache, Kind, Network, NetworkConfig, SenderKind, Setting};
+use equimarl_nn::{Batch, Cache, Interface, Network, NetworkConfig, NetworkKind, SenderKind};
 
 /// States of five agents in a row, each of which hears the next one, two lamps and a wall.
 fn fill(batch: &mut Batch, states: usize) {
@@ -30,15 +30,15 @@ fn fill(batch: &mut Batch, states: usize) {
 #[test]
 fn nothing_is_allocated_once_the_buffers_have_grown() {
     let kind = |name: &str, features: &str| SenderKind { name: name.into(), features: features.into() };
-    let setting = Setting {
+    let interface = Interface {
         world: "made-up".into(),
         agents: 5,
         actions: "perm[0 4 1 2 3]".into(),
         features: "trivial + rotation".into(),
         senders: vec![kind("lamp", "2*trivial"), kind("wall", "")],
-        ..Setting::default()
+        ..Interface::default()
     };
-    let config = NetworkConfig::usual(setting, Kind::Equivariant, &"C4".parse().unwrap());
+    let config = NetworkConfig::usual(interface, NetworkKind::Equivariant, &"C4".parse().unwrap());
     let mut network = Network::init(&config, &mut || 0.05).unwrap();
     let (mut batch, mut cache) = (Batch::with_senders(2), Cache::default());
     let mut gradients = vec![0.0; network.values().len()];

@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 
 /// How a run of a sweep stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum RunStatus {
     /// Its folder is there.
     Finished,
     /// It was made before and kept in the results folder.
@@ -33,22 +33,22 @@ pub enum Standing {
     Waiting,
 }
 
-impl Standing {
+impl RunStatus {
     /// In a word.
     pub fn word(&self) -> &'static str {
         match self {
-            Standing::Finished => "finished",
-            Standing::Kept => "kept",
-            Standing::Running => "running",
-            Standing::Stopped => "stopped",
-            Standing::Failed(_) => "failed",
-            Standing::Waiting => "waiting",
+            RunStatus::Finished => "finished",
+            RunStatus::Kept => "kept",
+            RunStatus::Running => "running",
+            RunStatus::Stopped => "stopped",
+            RunStatus::Failed(_) => "failed",
+            RunStatus::Waiting => "waiting",
         }
     }
 
     /// Whether there is nothing left to do.
     pub fn is_done(&self) -> bool {
-        matches!(self, Standing::Finished | Standing::Kept)
+        matches!(self, RunStatus::Finished | RunStatus::Kept)
     }
 }
 
@@ -206,32 +206,32 @@ impl Folder {
     ///
     /// # Errors
     /// If kept results cannot be read.
-    pub fn standings(&self) -> Result<Vec<Standing>> {
+    pub fn statuses(&self) -> Result<Vec<RunStatus>> {
         let kept = self.kept()?;
-        Ok(self.sweep.runs.iter().map(|planned| self.standing(planned, &kept)).collect())
+        Ok(self.sweep.runs.iter().map(|planned| self.status(planned, &kept)).collect())
     }
 
     /// How one run stands; `kept` are the kept results.
-    pub fn standing(&self, planned: &Planned, kept: &BTreeMap<String, State>) -> Standing {
+    pub fn status(&self, planned: &Planned, kept: &BTreeMap<String, State>) -> RunStatus {
         if self.is_finished(planned) {
-            return Standing::Finished;
+            return RunStatus::Finished;
         }
         let unfinished = self.unfinished(planned);
         if is_busy(&unfinished) {
-            return Standing::Running;
+            return RunStatus::Running;
         }
         if let Ok(why) = fs::read_to_string(self.failed(planned)) {
-            return Standing::Failed(why.trim().into());
+            return RunStatus::Failed(why.trim().into());
         }
         match kept.get(&planned.config.hash(&self.registry)) {
-            Some(State::Finished) => return Standing::Kept,
-            Some(State::Failed(why)) => return Standing::Failed(why.clone()),
+            Some(State::Finished) => return RunStatus::Kept,
+            Some(State::Failed(why)) => return RunStatus::Failed(why.clone()),
             Some(State::Unfinished) | None => {}
         }
         if let Some(why) = self.in_the_way(planned) {
-            return Standing::Failed(why);
+            return RunStatus::Failed(why);
         }
-        if RunFolder::at(&unfinished).is_run() { Standing::Stopped } else { Standing::Waiting }
+        if RunFolder::at(&unfinished).is_run() { RunStatus::Stopped } else { RunStatus::Waiting }
     }
 
     /// Makes the run with this index, or goes on with it, in this process. What fails is noted with its reason.
@@ -291,7 +291,7 @@ impl Folder {
     ///
     /// # Errors
     /// If the note cannot be removed.
-    pub fn forgive(&self, index: usize) -> Result<()> {
+    pub fn clear_failure(&self, index: usize) -> Result<()> {
         let note = self.failed(self.planned(index)?);
         match fs::remove_file(&note) {
             Err(e) if e.kind() != ErrorKind::NotFound => Err(Error::file(&note, e)),

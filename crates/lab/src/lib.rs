@@ -29,7 +29,7 @@ mod testing;
 pub use brief::{Brief, Briefs};
 pub use choose::{Choice, RateScore, UP_TO, area, choose};
 pub use error::{Error, Result};
-pub use folder::{Folder, Standing};
+pub use folder::{Folder, RunStatus};
 pub use gather::{Found, Gathered, gather};
 pub use grid::{Planned, Sweep};
 pub use record::{Curve, Record, State};

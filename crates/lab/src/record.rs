@@ -58,7 +58,7 @@ pub struct Record {
     /// The content of `summary.json`; null while there is none.
     #[serde(serialize_with = "in_order")]
     pub summary: Option<Summary>,
-    /// When a run that failed had passed marks, by its metrics. Of a finished one its summary knows it better.
+    /// When a run that failed had passed thresholds, by its metrics. Of a finished one its summary knows it better.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reached: Option<BTreeMap<String, u64>>,
     /// Its learning curve.

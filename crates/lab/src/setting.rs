@@ -3,7 +3,7 @@
 use crate::brief::Brief;
 use crate::figure::Colour;
 use crate::record::{Record, State};
-use equimarl_learn::{AugmentRatio, Method, TrainConfig};
+use equimarl_learn::{AugmentRatio, Augmentation, Method, TrainConfig};
 use equimarl_worlds::WorldConfig;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -103,12 +103,12 @@ pub struct Team {
 impl Team {
     /// The team that these settings train; `usual` is the symmetry that teams of this world usually get.
     pub fn of(config: &TrainConfig, usual: &str) -> Team {
-        let symmetric = !matches!(config.method, Method::Plain | Method::CentralPlain);
         let mut variant = vec![];
-        if symmetric && config.group != usual {
+        if config.method.uses_symmetry() && config.group != usual {
             variant.push(config.group.as_str());
         }
-        if config.method == Method::AugmentFull && config.augment_ratio == AugmentRatio::Rollout {
+        if config.method.augmentation() == Augmentation::Full && config.augment_ratio == AugmentRatio::Rollout
+        {
             variant.push("rollout ratio");
         }
         Team { method: config.method, variant: variant.join(", ") }

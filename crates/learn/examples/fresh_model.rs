@@ -3,8 +3,8 @@
 //! `cargo run --release -p equimarl-learn --example fresh_model -- wildlife equivariant C4 model.safetensors`
 
 use equimarl_group::Group;
-use equimarl_learn::setting;
-use equimarl_nn::{Kind, Network, NetworkConfig};
+use equimarl_learn::interface;
+use equimarl_nn::{Network, NetworkConfig, NetworkKind};
 use equimarl_worlds::{Purpose, Stream, builtin};
 use serde_json::{Value, json};
 
@@ -16,9 +16,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 .into(),
         );
     };
-    let (registry, group, kind): (_, Group, Kind) = (builtin(), group.parse()?, kind.parse()?);
+    let (registry, group, kind): (_, Group, NetworkKind) = (builtin(), group.parse()?, kind.parse()?);
     let envs = registry.make(&registry.usual(world)?, &group, 1)?;
-    let config = NetworkConfig::usual(setting(envs.spec(), kind)?, kind, &group);
+    let config = NetworkConfig::usual(interface(envs.spec(), kind)?, kind, &group);
     let mut stream = Stream::new(1, Purpose::Weights, 0);
     let network = Network::init(&config, &mut || stream.normal())?;
     network.save(path, &Value::Null, &json!({ "note": "fresh weights" }))?;

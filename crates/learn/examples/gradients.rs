@@ -7,7 +7,7 @@ use equimarl_kernels::realise::Realisation;
 use equimarl_kernels::softmax::log_softmax;
 use equimarl_learn::{LossConfig, Method, Observer, Samples, States, TrainConfig};
 use equimarl_learn::{Result, random_states};
-use equimarl_nn::{Batch, Cache, Network, Pictures, Sharing, Space};
+use equimarl_nn::{Batch, Cache, Images, Network, Sharing, Space};
 use equimarl_worlds::{Edges, Envs, Purpose, Registry, Stream, builtin};
 use serde_json::{Value, json};
 
@@ -36,8 +36,8 @@ fn describe(registry: &Registry, config: &TrainConfig) -> Result<Value> {
     let states = random_states(&*config.make(registry, 1)?, STATES, 1)?;
     let pixels = observe(&network, &*states, false)?;
     let parts = observe(&network, &*states, true)?;
-    assert!(matches!(pixels.pictures, Pictures::Pixels(_)) && !pixels.is_turned(), "every picture is there");
-    assert!(matches!(parts.pictures, Pictures::Book(_)), "there is a dictionary");
+    assert!(matches!(pixels.images, Images::Pixels(_)) && !pixels.is_turned(), "every image is there");
+    assert!(matches!(parts.images, Images::Book(_)), "there is a dictionary");
 
     let mut cache = Cache::default();
     network.forward(&pixels, &mut cache)?;
@@ -84,7 +84,7 @@ fn lively(registry: &Registry, config: &TrainConfig) -> Result<Network> {
     Ok(network)
 }
 
-/// The states as batches show them: every picture in pixels, or what is different in parts.
+/// The states as batches show them: every image in pixels, or what is different in parts.
 fn observe(network: &Network, states: &dyn Envs, parts: bool) -> Result<Batch> {
     let sharing = if parts { network.sharing() } else { Sharing::None };
     let dictionary = network.dictionary().filter(|_| parts);
@@ -118,24 +118,24 @@ fn draw(network: &Network, batch: &Batch, cache: &Cache) -> Result<Samples> {
     Ok(samples)
 }
 
-/// What the agents see and hear, by the world's own word and not by the batches': pictures, edges (agent, neighbour,
+/// What the agents see and hear, by the world's own word and not by the batches': images, edges (agent, neighbour,
 /// vector) and where the agents of each state start.
 fn look(states: &dyn Envs) -> Value {
     let [channels, height, width] = states.spec().image.unwrap_or_default();
-    let (mut pictures, mut edges, mut starts, mut heard) = (vec![], vec![], vec![0], Edges::default());
+    let (mut images, mut edges, mut starts, mut heard) = (vec![], vec![], vec![0], Edges::default());
     for e in 0..states.len() {
         let (state, first) = (states.world(e), starts[starts.len() - 1]);
         for agent in 0..state.agents() {
-            let mut picture = vec![0.0f32; channels * height * width];
-            state.observe(agent, &mut picture);
-            pictures.extend(picture);
+            let mut image = vec![0.0f32; channels * height * width];
+            state.observe(agent, &mut image);
+            images.extend(image);
             state.neighbours(agent, &mut heard);
             edges.extend(heard.iter().map(|(from, vector)| json!([first + agent, first + from, vector])));
         }
         starts.push(first + state.agents());
     }
     let shape = [starts[starts.len() - 1], channels, height, width];
-    json!({ "shape": shape, "pictures": pictures, "edges": edges, "starts": starts })
+    json!({ "shape": shape, "pictures": images, "edges": edges, "starts": starts })
 }
 
 /// How weight and bias follow from the coefficients of the layer.

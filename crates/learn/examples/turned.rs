@@ -1,4 +1,4 @@
-//! What equivariance is, in two pictures: a state and the same state turned, with what a trained team wants to do in each.
+//! What equivariance is, in two images: a state and the same state turned, with what a trained team wants to do in each.
 //!
 //! `cargo run --release --example turned -- docs/images` trains two small teams (some seconds) and writes
 //! `turned-equivariant.svg` and `turned-plain.svg`.
@@ -7,7 +7,7 @@ use equimarl_learn::{Method, TrainConfig, Trainer, observe};
 use equimarl_nn::{Policy, Sharing};
 use equimarl_render::save_svg;
 use equimarl_worlds::scene::{Colour, Item, Scene, Shape};
-use equimarl_worlds::{Batch, Exact, GroupAction, Wildlife, World, builtin, wildlife::STEPS};
+use equimarl_worlds::{EnvBatch, Exact, GroupAction, Wildlife, World, builtin, wildlife::STEPS};
 use std::path::PathBuf;
 
 const GAP: f32 = 1.2;
@@ -46,7 +46,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
 /// What each drone wants.
 fn probabilities(policy: &Policy, world: &Wildlife) -> Result<Vec<Vec<f32>>, Box<dyn std::error::Error>> {
-    let said = policy.forward(&observe(&Batch::of(world, 1), policy.config(), &Sharing::Distinct)?)?;
+    let said = policy.forward(&observe(&EnvBatch::of(world, 1), policy.config(), &Sharing::Distinct)?)?;
     let rows = said.log_probabilities.chunks(policy.actions());
     Ok(rows.map(|row| row.iter().map(|p| p.exp()).collect()).collect())
 }
@@ -54,7 +54,7 @@ fn probabilities(policy: &Policy, world: &Wildlife) -> Result<Vec<Vec<f32>>, Box
 /// The world with an arrow for every move, as long as it is likely.
 fn with_wishes(world: &Wildlife, wishes: &[Vec<f32>]) -> equimarl_worlds::Result<Scene> {
     let mut scene = World::scene(world)?;
-    // The middle of the field is the middle of the picture.
+    // The middle of the field is the middle of the image.
     let [width, height] = scene.size();
     let grid = world.grid() as f32;
     for ([row, col], wishes) in world.drones().zip(wishes) {
@@ -74,7 +74,7 @@ fn with_wishes(world: &Wildlife, wishes: &[Vec<f32>]) -> equimarl_worlds::Result
     Ok(scene)
 }
 
-/// Two pictures side by side, with an arrow between them.
+/// Two images side by side, with an arrow between them.
 fn beside(left: &Scene, right: &Scene) -> Scene {
     let [width, height] = left.size();
     let shift = width + GAP;

@@ -35,7 +35,7 @@ impl Controller for Learned {
         stream: &mut Stream,
         actions: &mut [usize],
     ) -> equimarl_worlds::Result<()> {
-        let said = self.inference.judge(&self.policy, [world].into_iter());
+        let said = self.inference.forward(&self.policy, [world].into_iter());
         let said = said.map_err(|error| equimarl_worlds::Error::BadWorld(error.to_string()))?;
         let count = world.actions();
         for (action, row) in actions.iter_mut().zip(said.log_probabilities.chunks(count)) {

@@ -1,6 +1,6 @@
 //! Does a whole policy turn with its world? pi(g s)\[g i\]\[g a\] = pi(s)\[i\]\[a\] and V(g s) = V(s), measured on random states.
 //!
-//! Pictures are not shared by orbits here: sharing would make any encoder look equivariant.
+//! Images are not shared by orbits here: sharing would make any encoder look equivariant.
 
 use crate::error::{Error, Result};
 use crate::observe::observe;

@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use crate::observe::{Observer, States};
-use equimarl_nn::{Batch, Cache, Choice, Judgement, Policy, Sharing};
+use equimarl_nn::{Batch, Cache, Choice, Policy, PolicyOutput, Sharing};
 use equimarl_worlds::{End, Envs, Episode, Purpose, Stream, Summary, Tally, World};
 
 /// What is played.
@@ -22,7 +22,7 @@ pub struct Inference {
     pub(crate) observer: Observer,
     pub(crate) batch: Batch,
     pub(crate) cache: Cache,
-    pub(crate) said: Judgement,
+    pub(crate) said: PolicyOutput,
     pub(crate) states: States,
 }
 
@@ -40,18 +40,18 @@ impl Inference {
 
     pub(crate) fn of(observer: Observer) -> Inference {
         let (batch, cache) = (observer.batch(), Cache::default());
-        Inference { observer, batch, cache, said: Judgement::default(), states: States::default() }
+        Inference { observer, batch, cache, said: PolicyOutput::default(), states: States::default() }
     }
 
     /// What the policy says of some states.
     ///
     /// # Errors
     /// If the policy was made for another world.
-    pub(crate) fn judge<'a>(
+    pub(crate) fn forward<'a>(
         &mut self,
         policy: &Policy,
         mut states: impl Iterator<Item = &'a dyn World>,
-    ) -> Result<&Judgement> {
+    ) -> Result<&PolicyOutput> {
         if self.observer.is_full() {
             self.observer.clear();
             self.batch.clear();
@@ -94,7 +94,7 @@ pub fn evaluate(
             return Ok(None);
         }
         let running: Vec<usize> = (0..games.len()).filter(|&e| games[e].is_some()).collect();
-        let said = inference.judge(policy, running.iter().map(|&e| envs.world(e)))?;
+        let said = inference.forward(policy, running.iter().map(|&e| envs.world(e)))?;
         for (&e, rows) in running.iter().zip(said.log_probabilities.chunks(agents * actions)) {
             let Some(game) = &mut games[e] else { continue };
             for (action, row) in chosen.iter_mut().zip(rows.chunks(actions)) {

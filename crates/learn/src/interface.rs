@@ -1,23 +1,23 @@
 //! What a network needs to know of a world, from the world's declaration.
 
 use crate::error::Result;
-use equimarl_nn::{Kind, SenderKind, Senses, Setting, WorldShape};
+use equimarl_nn::{Interface, NetworkKind, SenderKind, Senses, WorldShape};
 use equimarl_worlds::{GroupAction, Spec, permutation};
 
 /// What networks of this kind need to know of a world.
 ///
 /// # Errors
 /// If the declaration contradicts itself.
-pub fn setting(spec: &Spec, kind: Kind) -> Result<Setting> {
+pub fn interface(spec: &Spec, kind: NetworkKind) -> Result<Interface> {
     let acts = GroupAction::new(spec)?;
     let rep = spec.actions.rep();
-    Ok(Setting {
+    Ok(Interface {
         world: spec.world.clone(),
         agents: spec.agents,
-        picture: spec.image.unwrap_or_default(),
+        image: spec.image.unwrap_or_default(),
         actions: rep.into(),
-        central_picture: spec.team_image.unwrap_or_default(),
-        central_heads: if kind.is_central() { heads(spec, &acts, rep) } else { vec![] },
+        team_image: spec.team_image.unwrap_or_default(),
+        team_heads: if kind.is_central() { heads(spec, &acts, rep) } else { vec![] },
         features: spec.features.clone(),
         edge: spec.edge.clone(),
         senders: spec

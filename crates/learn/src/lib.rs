@@ -1,13 +1,13 @@
 //! Teams that learn: rollouts, PPO, augmentation, evaluation; and the symmetry of whole policies.
 //!
 //! ```
-//! use equimarl_learn::{equivariance, setting};
-//! use equimarl_nn::{Kind, Network, NetworkConfig};
+//! use equimarl_learn::{equivariance, interface};
+//! use equimarl_nn::{NetworkKind, Network, NetworkConfig};
 //! use equimarl_worlds::builtin;
 //!
 //! let (registry, group) = (builtin(), "C4".parse()?);
 //! let world = registry.make(&registry.usual("wildlife")?, &group, 1)?;
-//! let config = NetworkConfig::usual(setting(world.spec(), Kind::Equivariant)?, Kind::Equivariant, &group);
+//! let config = NetworkConfig::usual(interface(world.spec(), NetworkKind::Equivariant)?, NetworkKind::Equivariant, &group);
 //! let mut x = 0.0f64;
 //! let mut normal = || { x += 1.0; (x * 12.9898).sin() * 1.4 }; // any source of random numbers
 //! let policy = Network::init(&config, &mut normal)?.policy()?;
@@ -35,19 +35,19 @@ mod rollout;
 pub mod run;
 mod summary;
 
-pub use config::{AugmentRatio, EncoderChoice, Method, PRESETS, TrainConfig};
+pub use config::{AugmentRatio, Augmentation, EncoderChoice, Method, PRESETS, TrainConfig};
 pub use controller::Learned;
 pub use episodes::{Episodes, Finished, RECENT};
-pub use equimarl_nn::{Choice, likeliest, sample};
+pub use equimarl_nn::{Choice, greedy_action, sample};
 pub use equivariance::{ElementError, EquivarianceReport, TOLERANCE, equivariance, random_states};
 pub use error::{Error, Result};
 pub use evaluate::{Games, Inference, evaluate};
 pub use folder::RunFolder;
-pub use interface::{check_fit, setting};
+pub use interface::{check_fit, interface};
 pub use loss::{Loss, LossConfig, Samples};
 pub use model::{Known, world_note, world_of};
 pub use observe::{Observer, States, observe};
 pub use optimiser::Optimiser;
 pub use ppo::{Progress, Times, Trainer};
-pub use returns::{Step, advantages};
+pub use returns::{Step, gae};
 pub use summary::{Evaluation, Summary};

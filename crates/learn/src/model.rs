@@ -31,7 +31,7 @@ pub struct Known {
 /// # Errors
 /// If this program does not have it, or has another version of it.
 pub fn world_of(registry: &Registry, model: &Metadata) -> Result<Known> {
-    let name = &model.network.setting.world;
+    let name = &model.network.interface.world;
     let definition = registry.get(name).map_err(|_| {
         Error::Mismatch(format!(
             "the model was made for the world `{name}`, which this program does not have; it has {}",
@@ -39,12 +39,9 @@ pub fn world_of(registry: &Registry, model: &Metadata) -> Result<Known> {
         ))
     })?;
     if model.world.is_null() {
-        let setting = &model.network.setting;
-        let sizes = FirstFormat {
-            agents: setting.agents,
-            image: setting.picture,
-            team_image: setting.central_picture,
-        };
+        let setting = &model.network.interface;
+        let sizes =
+            FirstFormat { agents: setting.agents, image: setting.image, team_image: setting.team_image };
         let settings = definition.of_first_format(&sizes).unwrap_or(Settings::usual(&definition.options()));
         let world = WorldConfig { name: name.clone(), settings };
         let list: Vec<String> =

@@ -4,7 +4,7 @@ use crate::error::{Error, Result};
 use crate::interface::check_fit;
 use equimarl_group::Element;
 use equimarl_kernels::dictionary;
-use equimarl_nn::{Album, Batch, NetworkConfig, Pictures, Seen, Sharing, TeamAlbum};
+use equimarl_nn::{Album, Batch, Images, NetworkConfig, Observation, Sharing, TeamAlbum};
 use equimarl_worlds::{Edges, End, Envs, GroupAction, Painter, Purpose, Spec, Stream, World, uniform};
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ pub struct States {
     count: usize,
     agents: usize,
     /// What each agent sees, states one after the other, where observations have ids.
-    seen: Vec<Seen>,
+    seen: Vec<Observation>,
     /// Who hears whom, by agent: (agent, sender), and all edge vectors one after the other.
     edges: Vec<(u32, u32)>,
     vectors: Vec<f32>,
@@ -319,7 +319,7 @@ impl Observer {
 
     /// Adds an image that has no id.
     fn add_raw(&mut self, image: &[f32], g: Element, batch: &mut Batch) -> Result<()> {
-        let Pictures::Pixels(pixels) = &mut batch.pictures else {
+        let Images::Pixels(pixels) = &mut batch.images else {
             return Err(Error::Mismatch("the batch holds parts of images, not pixels".into()));
         };
         let place = pixels.len() / self.numbers.max(1);
@@ -370,7 +370,7 @@ fn edge<'a>(acts: &GroupAction, g: Element, vector: &'a [f32], room: &'a mut Vec
 /// A dictionary multiplies once per row of its tables, the dense encoder once per window and tap, 25 times. Where nothing
 /// repeats a dictionary has as many rows, in memory, and is three to six times slower; it is level at about this many.
 const MOST_ROWS_PER_WINDOW: f64 = 6.0;
-/// So many pictures are looked at to find out: about a minibatch.
+/// So many images are looked at to find out: about a minibatch.
 const PROBED: usize = 64;
 
 /// The rows that a dictionary would need for images of a short random episode, per window of these images.
@@ -382,9 +382,9 @@ fn rows_per_window(mut envs: Box<dyn Envs>, plan: &dictionary::Plan, central: bo
     let mut actions = vec![0; spec.agents];
     let failed = |e: equimarl_kernels::Error| Error::from(equimarl_nn::Error::from(e));
     envs.start(0, stream.clone())?;
-    while book.pictures() < PROBED {
+    while book.images() < PROBED {
         let each = if central { 1 } else { spec.agents };
-        for agent in 0..each.min(PROBED - book.pictures()) {
+        for agent in 0..each.min(PROBED - book.images()) {
             match central {
                 true => envs.world(0).team_image(&mut image),
                 false => envs.world(0).observe(agent, &mut image),

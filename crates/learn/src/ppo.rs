@@ -1,7 +1,7 @@
 //! Proximal policy optimisation with centralised training and distributed execution, from top to bottom: rollout and
 //! returns (`rollout.rs`), epochs, loss, clip, step.
 
-use crate::config::{AugmentRatio, EncoderChoice, Method, TrainConfig};
+use crate::config::{AugmentRatio, Augmentation, EncoderChoice, TrainConfig};
 use crate::episodes::{Episodes, Finished};
 use crate::error::{Error, Result};
 use crate::evaluate::Inference;
@@ -61,7 +61,7 @@ pub struct Times {
     pub world: Duration,
     /// Looking at states and collating batches.
     pub collation: Duration,
-    /// From pictures to features, and back.
+    /// From images to features, and back.
     pub encoder: Duration,
     /// Message rounds, hidden layers and heads, and back; weights from coefficients.
     pub rounds: Duration,
@@ -160,7 +160,7 @@ impl Trainer {
         }
         self.acting.batch.clear();
         self.act(&mut progress)?;
-        self.judge_copies()?;
+        self.forward_copies()?;
         let updates = self.config.epochs * self.config.minibatches;
         let size = self.config.batch() / self.config.minibatches;
         for _ in 0..self.config.epochs {
@@ -291,9 +291,9 @@ impl Trainer {
 
 /// Says what to do about numbers that are not finite.
 fn diverged(config: &TrainConfig, steps: u64, what: &str) -> Error {
-    let cure = match (config.method, config.augment_ratio) {
-        // Seen again and again, whatever the learning rate: docs/learning.md.
-        (Method::AugmentFull, AugmentRatio::Copy) => {
+    let cure = match (config.method.augmentation(), config.augment_ratio) {
+        // Observation again and again, whatever the learning rate: docs/learning.md.
+        (Augmentation::Full, AugmentRatio::Copy) => {
             "full augmentation often ends so with the ratio of copies; start a new run with \
              --set augment_ratio=rollout"
                 .into()
@@ -316,6 +316,7 @@ fn normalise(values: &mut [f32]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::Method;
 
     #[test]
     fn a_collapse_is_said_with_what_helps() {

@@ -19,18 +19,18 @@ pub struct Step {
     /// How the episode stood after the step.
     pub end: End,
     /// The value estimate of the last state, if the episode was cut off.
-    pub cut_value: f64,
+    pub bootstrap_value: f64,
 }
 
 /// Advantages and returns of one environment's steps; `next` is the value estimate after the last of them.
-pub fn advantages(steps: &[Step], next: f64, discount: f64, lambda: f64) -> Vec<(f64, f64)> {
+pub fn gae(steps: &[Step], next: f64, discount: f64, lambda: f64) -> Vec<(f64, f64)> {
     let mut found = vec![(0.0, 0.0); steps.len()];
     let (mut following, mut advantage) = (next, 0.0);
     for (step, found) in steps.iter().zip(&mut found).rev() {
         let (value_after, carried) = match step.end {
             End::Running => (following, advantage),
             End::Terminated => (0.0, 0.0),
-            End::Truncated => (step.cut_value, 0.0),
+            End::Truncated => (step.bootstrap_value, 0.0),
         };
         let delta = step.reward + discount * value_after - step.value;
         advantage = delta + discount * lambda * carried;
@@ -45,13 +45,13 @@ mod tests {
     use super::*;
 
     fn step(reward: f64, value: f64, end: End) -> Step {
-        Step { reward, value, end, cut_value: 10.0 }
+        Step { reward, value, end, bootstrap_value: 10.0 }
     }
 
     #[test]
     fn with_lambda_one_returns_are_discounted_sums() {
         let steps = [step(1.0, 0.3, End::Running), step(2.0, 0.1, End::Running)];
-        let found = advantages(&steps, 5.0, 0.9, 1.0);
+        let found = gae(&steps, 5.0, 0.9, 1.0);
         assert!((found[0].1 - (1.0 + 0.9 * (2.0 + 0.9 * 5.0))).abs() < 1e-12);
         assert!((found[1].0 - (2.0 + 0.9 * 5.0 - 0.1)).abs() < 1e-12);
     }
@@ -59,14 +59,14 @@ mod tests {
     #[test]
     fn terminal_steps_do_not_bootstrap_and_truncated_ones_do() {
         let terminal = [step(1.0, 0.5, End::Terminated), step(0.0, 0.2, End::Running)];
-        assert_eq!(advantages(&terminal, 7.0, 0.9, 1.0)[0].1, 1.0);
+        assert_eq!(gae(&terminal, 7.0, 0.9, 1.0)[0].1, 1.0);
         let truncated = [step(1.0, 0.5, End::Truncated), step(0.0, 0.2, End::Running)];
-        assert_eq!(advantages(&truncated, 7.0, 0.9, 1.0)[0].1, 1.0 + 0.9 * 10.0);
+        assert_eq!(gae(&truncated, 7.0, 0.9, 1.0)[0].1, 1.0 + 0.9 * 10.0);
     }
 
     #[test]
     fn with_lambda_zero_only_the_next_value_counts() {
         let steps = [step(1.0, 0.5, End::Running), step(9.0, 0.2, End::Running)];
-        assert!((advantages(&steps, 3.0, 0.5, 0.0)[0].0 - (1.0 + 0.5 * 0.2 - 0.5)).abs() < 1e-12);
+        assert!((gae(&steps, 3.0, 0.5, 0.0)[0].0 - (1.0 + 0.5 * 0.2 - 0.5)).abs() < 1e-12);
     }
 }

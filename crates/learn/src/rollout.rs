@@ -1,11 +1,11 @@
 //! Acting with the current policy, and what is remembered of it.
 
-use crate::config::{AugmentRatio, Method};
+use crate::config::{AugmentRatio, Augmentation};
 use crate::error::Result;
 use crate::evaluate::Inference;
 use crate::observe::States;
 use crate::ppo::{Progress, Trainer};
-use crate::returns::{Step, advantages};
+use crate::returns::{Step, gae};
 use equimarl_group::Element;
 use equimarl_nn::sample;
 use equimarl_worlds::{End, Outcome};
@@ -102,7 +102,7 @@ impl Trainer {
         for t in 0..self.config.rollout {
             self.see_environments()?;
             self.draw_elements(count);
-            self.judge_states(t * count..(t + 1) * count)?;
+            self.forward_states(t * count..(t + 1) * count)?;
             for (e, steps) in steps.iter_mut().enumerate() {
                 let (acts, g) = (&self.acts, self.memory.elements[e]);
                 let mut joint = 0.0;
@@ -118,7 +118,7 @@ impl Trainer {
                 self.rollout.log_probabilities.push(joint);
                 self.rollout.values.push(self.acting.said.values[e]);
                 let value = f64::from(self.acting.said.values[e]);
-                steps.push(Step { reward: 0.0, value, end: End::Running, cut_value: 0.0 });
+                steps.push(Step { reward: 0.0, value, end: End::Running, bootstrap_value: 0.0 });
             }
             let chosen = &self.rollout.actions[t * count * agents..];
             self.environments.step(chosen, &mut outcomes)?;
@@ -136,13 +136,13 @@ impl Trainer {
             }
             let truncated = |i: &usize| outcomes[cut[*i]].end == End::Truncated;
             let wanted: Vec<usize> = (0..cut.len()).filter(truncated).collect();
-            let cut_values = self.values_of(&wanted)?;
+            let bootstrap_values = self.values_of(&wanted)?;
             for (e, outcome) in outcomes.iter().enumerate() {
                 let step = &mut steps[e][t];
                 (step.reward, step.end) = (outcome.reward, outcome.end);
             }
-            for (&i, value) in wanted.iter().zip(cut_values) {
-                steps[cut[i]][t].cut_value = value;
+            for (&i, value) in wanted.iter().zip(bootstrap_values) {
+                steps[cut[i]][t].bootstrap_value = value;
             }
         }
         self.memory.ends.clear();
@@ -153,7 +153,7 @@ impl Trainer {
         let found: Vec<Vec<(f64, f64)>> = steps
             .iter()
             .zip(next)
-            .map(|(steps, next)| advantages(steps, next, self.config.discount, self.config.lambda))
+            .map(|(steps, next)| gae(steps, next, self.config.discount, self.config.lambda))
             .collect();
         for t in 0..self.config.rollout {
             for of_environment in &found {
@@ -175,14 +175,14 @@ impl Trainer {
     }
 
     /// What the network says about states of the rollout, each turned by its element in `memory.elements`.
-    fn judge_states(&mut self, states: std::ops::Range<usize>) -> Result<()> {
+    fn forward_states(&mut self, states: std::ops::Range<usize>) -> Result<()> {
         let start = Instant::now();
         let Inference { observer, batch, .. } = &mut self.acting;
         batch.next();
         let chosen = states.zip(self.memory.elements.iter().copied());
         observer.collate(&self.rollout.states, chosen, batch)?;
         self.times.collation += start.elapsed();
-        self.judge()
+        self.forward()
     }
 
     /// The values of some of the states at which something ended, for bootstrapping.
@@ -197,12 +197,12 @@ impl Trainer {
         let chosen = wanted.iter().copied().zip(self.memory.elements.iter().copied());
         observer.collate(&self.memory.ends, chosen, batch)?;
         self.times.collation += start.elapsed();
-        self.judge()?;
+        self.forward()?;
         Ok(self.acting.said.values.iter().map(|&v| f64::from(v)).collect())
     }
 
     /// What the network says about the batch.
-    fn judge(&mut self) -> Result<()> {
+    fn forward(&mut self) -> Result<()> {
         let Inference { batch, cache, said, .. } = &mut self.acting;
         self.network.forward(batch, cache)?;
         Ok(said.take(cache, self.network.actions())?)
@@ -212,7 +212,7 @@ impl Trainer {
     pub(crate) fn draw_elements(&mut self, count: usize) {
         let elements = &mut self.memory.elements;
         elements.clear();
-        if self.config.method != Method::AugmentRandom {
+        if self.config.method.augmentation() != Augmentation::Random {
             return elements.resize(count, 0);
         }
         let order = self.acts.group.order() as u32;
@@ -221,13 +221,13 @@ impl Trainer {
 
     /// The copies that full augmentation makes of every state: all turns of it. Other methods have the state itself.
     pub(crate) fn copies(&self) -> usize {
-        let full = self.config.method == Method::AugmentFull;
+        let full = self.config.method.augmentation() == Augmentation::Full;
         if full { self.acts.group.order() } else { 1 }
     }
 
     /// Adds what the ratios of turned copies are against: the joint log-probability of what was done, as the rollout's
     /// policy sees it in the copy, or as it was done.
-    pub(crate) fn judge_copies(&mut self) -> Result<()> {
+    pub(crate) fn forward_copies(&mut self) -> Result<()> {
         let (states, agents) = (self.rollout.states.len(), self.environments.spec().agents);
         let actions = self.network.actions();
         for g in 1..self.copies() {
@@ -237,7 +237,7 @@ impl Trainer {
             }
             self.memory.elements.clear();
             self.memory.elements.resize(states, g);
-            self.judge_states(0..states)?;
+            self.forward_states(0..states)?;
             let acts = &self.acts;
             let Rollout { actions: done, log_probabilities, .. } = &mut self.rollout;
             let said = &self.acting.said.log_probabilities;

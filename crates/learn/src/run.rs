@@ -77,7 +77,7 @@ struct Notes {
     metrics: u64,
     /// Seconds of work so far.
     seconds: f64,
-    /// Steps at which marks were passed.
+    /// Steps at which thresholds were passed.
     reached: BTreeMap<String, u64>,
     /// Whether an evaluation is due, because the run was stopped in the middle of it.
     #[serde(default)]
@@ -193,7 +193,7 @@ pub fn train(
         let mean_return = trainer.episodes().statistic(|f| f.total).mean;
         let measure = recent_measure(&trainer);
         let episodes = trainer.episodes().count();
-        note_marks(&trainer, measure, &mut notes.reached);
+        note_thresholds(&trainer, measure, &mut notes.reached);
         listen(Event::Iteration { steps, episodes, mean_return, measure, progress: &progress });
         if passed(config.log_every) || trainer.is_finished() {
             metrics.write(&line(&trainer, &progress, measure))?;
@@ -258,18 +258,19 @@ fn recent_measure(trainer: &Trainer) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-fn note_marks(trainer: &Trainer, measure: f64, reached: &mut BTreeMap<String, u64>) {
+fn note_thresholds(trainer: &Trainer, measure: f64, reached: &mut BTreeMap<String, u64>) {
     let spec = trainer.environments().spec();
-    for mark in &spec.thresholds {
+    for threshold in &spec.thresholds {
         let passed = match spec.first_measure() {
-            None => trainer.episodes().mean_return().is_some_and(|r| r > *mark),
+            None => trainer.episodes().mean_return().is_some_and(|r| r > *threshold),
             Some((_, first)) => {
-                let better = if first.better == Better::Higher { measure > *mark } else { measure < *mark };
+                let better =
+                    if first.better == Better::Higher { measure > *threshold } else { measure < *threshold };
                 trainer.episodes().recent().len() >= RECENT_WAITING && better
             }
         };
         if passed {
-            reached.entry(mark.to_string()).or_insert(trainer.steps());
+            reached.entry(threshold.to_string()).or_insert(trainer.steps());
         }
     }
 }

@@ -67,7 +67,7 @@ pub struct Summary {
 /// What a team achieved on the episodes of the evaluation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Evaluation {
-    /// With the likeliest actions.
+    /// With the greedy actions.
     pub greedy: Played,
     /// With sampled actions.
     pub sampled: Played,

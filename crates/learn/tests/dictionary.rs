@@ -1,7 +1,7 @@
 //! The dictionary against the dense encoder on states that training meets: outputs, loss and all gradients.
 
 use equimarl_learn::{LossConfig, Method, Observer, Samples, States, TrainConfig, Trainer, random_states};
-use equimarl_nn::{Batch, Cache, Kind, Network, Output};
+use equimarl_nn::{Batch, Cache, Network, NetworkKind, Output};
 use equimarl_worlds::{Envs, Purpose, Stream, builtin};
 
 /// Outputs and gradients of the PPO loss for these states, with a dictionary or pixel by pixel.
@@ -15,10 +15,10 @@ fn everything(network: &Network, states: &dyn Envs, parts: bool) -> (Output, Vec
     batch.clear();
     (0..states.len()).for_each(|e| observer.see(states.world(e), &mut seen).unwrap());
     observer.collate(&seen, (0..states.len()).map(|s| (s, 0)), &mut batch).unwrap();
-    // Three drones' pictures side by side hardly repeat: there the dense encoder is chosen, and both ways are the same.
+    // Three drones' images side by side hardly repeat: there the dense encoder is chosen, and both ways are the same.
     let config = network.config();
-    let repeats = (config.kind, config.setting.world.as_str()) != (Kind::CentralPlain, "wildlife");
-    assert_eq!(batch.pictures.pixels().is_none(), parts && repeats);
+    let repeats = (config.kind, config.interface.world.as_str()) != (NetworkKind::CentralPlain, "wildlife");
+    assert_eq!(batch.images.pixels().is_none(), parts && repeats);
     let mut numbers = Stream::new(3, Purpose::Shuffle, 0);
     let mut normals = |n: usize| (0..n).map(|_| numbers.normal() as f32).collect::<Vec<f32>>();
     let samples = Samples {

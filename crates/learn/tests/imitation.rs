@@ -5,9 +5,9 @@
 #[allow(dead_code)]
 mod harbour;
 
-use equimarl_learn::{Choice, Games, Inference, Observer, Optimiser, States, evaluate, setting};
-use equimarl_nn::{Cache, Kind, Network, NetworkConfig, Sharing};
-use equimarl_worlds::{Batch, Controller, End, Envs, Named, Purpose, Stream, World, play, uniform};
+use equimarl_learn::{Choice, Games, Inference, Observer, Optimiser, States, evaluate, interface};
+use equimarl_nn::{Cache, Network, NetworkConfig, NetworkKind, Sharing};
+use equimarl_worlds::{Controller, End, EnvBatch, Envs, Named, Purpose, Stream, World, play, uniform};
 use harbour::State;
 
 const EPISODES: usize = 300;
@@ -15,7 +15,7 @@ const STATES: usize = 64;
 
 /// States from episodes in which boats sometimes go astray, and what the controller would do in each.
 fn lessons(count: usize) -> (Vec<State>, Vec<f32>) {
-    let mut batch = Batch::of(&State::new(3, 7, &"C1".parse().unwrap()).unwrap(), 1);
+    let mut batch = EnvBatch::of(&State::new(3, 7, &"C1".parse().unwrap()).unwrap(), 1);
     let mut stream = Stream::new(1, Purpose::Audit, 0);
     let mut nearest = Named::new("nearest", &batch.worlds()[0]).unwrap();
     let (mut states, mut targets, mut actions) = (vec![], vec![], vec![0; 3]);
@@ -40,10 +40,10 @@ fn lessons(count: usize) -> (Vec<State>, Vec<f32>) {
 }
 
 /// Teaches a fresh network, and gives its mean return.
-fn taught(kind: Kind, group: &str, updates: usize) -> f64 {
+fn taught(kind: NetworkKind, group: &str, updates: usize) -> f64 {
     let group = group.parse().unwrap();
-    let mut envs = Batch::of(&State::new(3, 7, &group).unwrap(), EPISODES);
-    let config = NetworkConfig::usual(setting(envs.worlds()[0].spec(), kind).unwrap(), kind, &group);
+    let mut envs = EnvBatch::of(&State::new(3, 7, &group).unwrap(), EPISODES);
+    let config = NetworkConfig::usual(interface(envs.worlds()[0].spec(), kind).unwrap(), kind, &group);
     let mut numbers = Stream::new(2, Purpose::Weights, 0);
     let mut network = Network::init(&config, &mut || numbers.normal()).unwrap();
     let mut observer = Observer::new(&envs, &config, &Sharing::Distinct).unwrap();
@@ -85,13 +85,13 @@ fn taught(kind: Kind, group: &str, updates: usize) -> f64 {
 #[test]
 fn networks_of_feature_vectors_go_to_the_nearest_free_berth() {
     let controlled = |name: &str| {
-        let mut envs = Batch::of(&State::new(3, 7, &"C1".parse().unwrap()).unwrap(), 1);
+        let mut envs = EnvBatch::of(&State::new(3, 7, &"C1".parse().unwrap()).unwrap(), 1);
         let mut controller = Named::new(name, &envs.worlds()[0]).unwrap();
         play(&mut envs, &mut controller, EPISODES, 0).unwrap().total.mean
     };
     let (random, best) = (controlled("random"), controlled("nearest"));
     // Whoever knows nothing of turns has more to learn, and smaller layers to learn it with.
-    for (kind, group, updates) in [(Kind::Equivariant, "C4", 3000), (Kind::Plain, "C1", 7000)] {
+    for (kind, group, updates) in [(NetworkKind::Equivariant, "C4", 3000), (NetworkKind::Plain, "C1", 7000)] {
         let found = taught(kind, group, updates);
         println!("{kind}: {found:.3}, the controller {best:.3}, random actions {random:.3}");
         assert!(

@@ -1,7 +1,7 @@
 //! What a network looks at: the observations and communication graphs of many states at once.
 //!
-//! Each distinct picture is there once. For an equivariant encoder, enc(g x) = L_g enc(x), so turned copies of a picture
-//! need no encoding either: a row names its picture and the element that turns it. The representative of an orbit is
+//! Each distinct image is there once. For an equivariant encoder, enc(g x) = L_g enc(x), so turned copies of an image
+//! need no encoding either: a row names its image and the element that turns it. The representative of an orbit is
 //! its smallest key, so a row's result does not depend on which other rows are in the batch.
 //!
 //! Agents may see feature vectors instead; then rows name those, and equal ones are encoded once. A batch of them is filled
@@ -31,32 +31,32 @@ use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The most pictures that a batch keeps from state to state.
-const MOST_PICTURES: usize = 1 << 12;
+/// The most images that a batch keeps from state to state.
+const MOST_IMAGES: usize = 1 << 12;
 
-/// Distinct pictures.
+/// Distinct images.
 #[derive(Debug)]
-pub enum Pictures {
+pub enum Images {
     /// Channel-major, one after the other.
     Pixels(Vec<f32>),
     /// What they are made of, for encoders with a dictionary.
     Book(Box<Book>),
 }
 
-impl Pictures {
-    /// How many pictures of `pixels` numbers there are.
+impl Images {
+    /// How many images of `pixels` numbers there are.
     pub fn count(&self, pixels: usize) -> usize {
         match self {
-            Pictures::Pixels(all) => all.len() / pixels.max(1),
-            Pictures::Book(book) => book.pictures(),
+            Images::Pixels(all) => all.len() / pixels.max(1),
+            Images::Book(book) => book.images(),
         }
     }
 
     /// The pixels, if it holds pixels.
     pub fn pixels(&self) -> Option<&[f32]> {
         match self {
-            Pictures::Pixels(pixels) => Some(pixels),
-            Pictures::Book(_) => None,
+            Images::Pixels(pixels) => Some(pixels),
+            Images::Book(_) => None,
         }
     }
 }
@@ -64,13 +64,13 @@ impl Pictures {
 /// States with any numbers of agents and any graphs. Agents of all states stand one after the other.
 #[derive(Debug)]
 pub struct Batch {
-    /// The distinct pictures.
-    pub pictures: Pictures,
+    /// The distinct images.
+    pub images: Images,
     /// The distinct feature vectors, for networks that look at those.
     pub vectors: Vectors,
-    /// The picture or feature vector of each row; a row is an agent, or a whole state for a central network.
+    /// The image or feature vector of each row; a row is an agent, or a whole state for a central network.
     pub ids: Vec<u32>,
-    /// The group element that turns the picture into what the row sees.
+    /// The group element that turns the image into what the row sees.
     pub elements: Vec<u32>,
     /// The group of these elements; nothing if no row is turned.
     pub group: Option<Group>,
@@ -78,11 +78,11 @@ pub struct Batch {
     pub graph: Graph,
     /// One edge vector per edge of the graph, in its order.
     pub edges: Vec<f32>,
-    /// The kinds of senders that do not act, in the order of [`crate::Setting::senders`].
+    /// The kinds of senders that do not act, in the order of [`crate::Interface::senders`].
     pub senders: Vec<Senders>,
     /// The agents of state s are `starts[s]..starts[s + 1]`.
     pub starts: Vec<u32>,
-    /// A number of its own for every filling of `pictures`.
+    /// A number of its own for every filling of `images`.
     pub(crate) stamp: u64,
 }
 
@@ -95,7 +95,7 @@ impl Default for Batch {
     /// No states.
     fn default() -> Self {
         Batch {
-            pictures: Pictures::default(),
+            images: Images::default(),
             vectors: Vectors::default(),
             senders: vec![],
             ids: vec![],
@@ -109,9 +109,9 @@ impl Default for Batch {
     }
 }
 
-impl Default for Pictures {
+impl Default for Images {
     fn default() -> Self {
-        Pictures::Pixels(vec![])
+        Images::Pixels(vec![])
     }
 }
 
@@ -147,26 +147,26 @@ impl Batch {
 
     /// Forgets everything but its memory.
     pub fn clear(&mut self) {
-        match &mut self.pictures {
-            Pictures::Pixels(pixels) => pixels.clear(),
-            Pictures::Book(book) => book.clear(),
+        match &mut self.images {
+            Images::Pixels(pixels) => pixels.clear(),
+            Images::Book(book) => book.clear(),
         }
         self.stamp = next_stamp();
         self.clear_rows();
     }
 
-    /// Forgets all rows, and keeps pictures where that spares work: while weights stay the same, what is known of the
-    /// pictures of a book is not computed again.
+    /// Forgets all rows, and keeps images where that spares work: while weights stay the same, what is known of the
+    /// images of a book is not computed again.
     pub fn next(&mut self) {
-        match &self.pictures {
-            Pictures::Pixels(_) => self.clear(),
-            Pictures::Book(_) => self.clear_rows(),
+        match &self.images {
+            Images::Pixels(_) => self.clear(),
+            Images::Book(_) => self.clear_rows(),
         }
     }
 
-    /// Whether it keeps so many pictures that it should be cleared.
+    /// Whether it keeps so many images that it should be cleared.
     pub fn is_full(&self) -> bool {
-        matches!(&self.pictures, Pictures::Book(book) if book.pictures() >= MOST_PICTURES)
+        matches!(&self.images, Images::Book(book) if book.images() >= MOST_IMAGES)
     }
 
     fn clear_rows(&mut self) {
@@ -181,7 +181,7 @@ impl Batch {
         self.starts.push(0);
     }
 
-    /// The number of this filling of pictures.
+    /// The number of this filling of images.
     pub(crate) fn stamp(&mut self) -> u64 {
         if self.stamp == 0 {
             self.stamp = next_stamp();
@@ -199,7 +199,7 @@ impl Batch {
         self.starts.len().saturating_sub(1)
     }
 
-    /// Whether some row sees its picture turned.
+    /// Whether some row sees its image turned.
     pub fn is_turned(&self) -> bool {
         self.elements.iter().any(|&g| g != 0)
     }
@@ -213,16 +213,16 @@ impl Batch {
 /// How observation keys are made the same: which are told apart, and which are turned copies of each other.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Sharing {
-    /// Every row has its own picture, even if another row sees the same.
+    /// Every row has its own image, even if another row sees the same.
     None,
-    /// Equal pictures are encoded once.
+    /// Equal images are encoded once.
     Distinct,
-    /// Pictures that are equal up to a group element are encoded once.
+    /// Images that are equal up to a group element are encoded once.
     Orbits(Group),
 }
 
 impl Sharing {
-    /// The key of the picture that stands for this one, and the element that turns that picture into it: g with
+    /// The key of the image that stands for this one, and the element that turns that image into it: g with
     /// key = g smallest, where the smallest key of the orbit is h key and g = h^-1.
     pub(crate) fn representative<K: Clone + Ord>(
         &self,
@@ -246,7 +246,7 @@ impl Sharing {
 /// }
 /// builder.edge(0, 1, [1.0, 0.0]); // agent 0 hears agent 1
 /// builder.end_state();
-/// let batch = builder.finish(4, |key, picture| picture.fill(*key as f32))?;
+/// let batch = builder.finish(4, |key, image| image.fill(*key as f32))?;
 /// assert_eq!((batch.states(), batch.agents()), (1, 3));
 /// assert_eq!(batch.ids, [0, 0, 1]);
 /// # Ok::<(), equimarl_nn::Error>(())
@@ -282,7 +282,7 @@ impl<K: Clone + Ord + Hash> BatchBuilder<K> {
         }
     }
 
-    /// The next agent of the current state sees `key`; `turn(g, key)` is the key of the picture turned by g.
+    /// The next agent of the current state sees `key`; `turn(g, key)` is the key of the image turned by g.
     pub fn agent(&mut self, key: K, turn: impl Fn(Element, &K) -> K) {
         self.row(key, turn);
         self.agents += 1;
@@ -333,7 +333,7 @@ impl<K: Clone + Ord + Hash> BatchBuilder<K> {
         self.starts.push(self.agents);
     }
 
-    /// Paints the distinct pictures, of `pixels` numbers each, and closes the batch.
+    /// Paints the distinct images, of `pixels` numbers each, and closes the batch.
     ///
     /// # Errors
     /// If an edge names an agent that its state does not have, or agents were added after the last state ended.
@@ -344,9 +344,9 @@ impl<K: Clone + Ord + Hash> BatchBuilder<K> {
         if let Some(stray) = self.stray {
             return Err(Error::BadBatch(stray));
         }
-        let mut pictures = vec![0.0; self.keys.len() * pixels];
-        for (key, picture) in self.keys.iter().zip(pictures.chunks_exact_mut(pixels.max(1))) {
-            render(key, picture);
+        let mut images = vec![0.0; self.keys.len() * pixels];
+        for (key, image) in self.keys.iter().zip(images.chunks_exact_mut(pixels.max(1))) {
+            render(key, image);
         }
         // By agent, neighbours in the order they were named.
         let mut edges = self.edges;
@@ -363,7 +363,7 @@ impl<K: Clone + Ord + Hash> BatchBuilder<K> {
         }
         let graph = Graph::new(offsets, edges.iter().map(|e| e.1).collect())?;
         Ok(Batch {
-            pictures: Pictures::Pixels(pictures),
+            images: Images::Pixels(images),
             vectors: Vectors::default(),
             senders: vec![],
             ids: self.ids,

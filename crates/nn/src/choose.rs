@@ -5,7 +5,7 @@
 pub enum Choice {
     /// By their probability.
     Sampled,
-    /// The likeliest, the first of several.
+    /// The greedy_action, the first of several.
     Greedy,
 }
 
@@ -15,7 +15,7 @@ impl Choice {
     pub fn action(self, log_probabilities: &[f32], unit: impl FnOnce() -> f64) -> usize {
         match self {
             Choice::Sampled => sample(log_probabilities.len(), |a| log_probabilities[a], unit()),
-            Choice::Greedy => likeliest(log_probabilities),
+            Choice::Greedy => greedy_action(log_probabilities),
         }
     }
 }
@@ -45,7 +45,7 @@ pub fn sample(actions: usize, log_probability: impl Fn(usize) -> f32, unit: f64)
 }
 
 /// The first of the largest numbers.
-pub fn likeliest(row: &[f32]) -> usize {
+pub fn greedy_action(row: &[f32]) -> usize {
     (0..row.len()).fold(0, |best, a| if row[a] > row[best] { a } else { best })
 }
 
@@ -82,6 +82,6 @@ mod tests {
     fn the_first_of_the_likeliest_is_taken_and_nothing_is_drawn() {
         let drawn = || panic!("nothing is drawn");
         assert_eq!(Choice::Greedy.action(&[-2.0, -0.5, -0.5, -3.0], drawn), 1);
-        assert_eq!(likeliest(&[]), 0);
+        assert_eq!(greedy_action(&[]), 0);
     }
 }

@@ -9,7 +9,7 @@ use std::str::FromStr;
 /// The kinds of networks. The augmentation methods train the plain one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Kind {
+pub enum NetworkKind {
     /// Distributed, equivariant.
     Equivariant,
     /// Distributed, without symmetry.
@@ -20,66 +20,76 @@ pub enum Kind {
     CentralPlain,
 }
 
-impl Kind {
+impl NetworkKind {
     /// All kinds.
-    pub const ALL: [Kind; 4] = [Kind::Equivariant, Kind::Plain, Kind::CentralEquivariant, Kind::CentralPlain];
+    pub const ALL: [NetworkKind; 4] = [
+        NetworkKind::Equivariant,
+        NetworkKind::Plain,
+        NetworkKind::CentralEquivariant,
+        NetworkKind::CentralPlain,
+    ];
 
     /// The name in configs and on the command line.
     pub fn name(self) -> &'static str {
         match self {
-            Kind::Equivariant => "equivariant",
-            Kind::Plain => "plain",
-            Kind::CentralEquivariant => "central-equivariant",
-            Kind::CentralPlain => "central-plain",
+            NetworkKind::Equivariant => "equivariant",
+            NetworkKind::Plain => "plain",
+            NetworkKind::CentralEquivariant => "central-equivariant",
+            NetworkKind::CentralPlain => "central-plain",
         }
     }
 
     /// Whether one network decides for the whole team.
     pub fn is_central(self) -> bool {
-        matches!(self, Kind::CentralEquivariant | Kind::CentralPlain)
+        matches!(self, NetworkKind::CentralEquivariant | NetworkKind::CentralPlain)
     }
 
     /// Whether the network has no symmetry built in.
     pub fn is_plain(self) -> bool {
-        matches!(self, Kind::Plain | Kind::CentralPlain)
+        matches!(self, NetworkKind::Plain | NetworkKind::CentralPlain)
     }
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for NetworkKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
 }
 
-impl FromStr for Kind {
+impl FromStr for NetworkKind {
     type Err = Error;
 
-    fn from_str(name: &str) -> Result<Kind> {
-        Kind::ALL.into_iter().find(|k| k.name() == name).ok_or_else(|| {
-            let names: Vec<&str> = Kind::ALL.iter().map(|k| k.name()).collect();
+    fn from_str(name: &str) -> Result<NetworkKind> {
+        NetworkKind::ALL.into_iter().find(|k| k.name() == name).ok_or_else(|| {
+            let names: Vec<&str> = NetworkKind::ALL.iter().map(|k| k.name()).collect();
             Error::BadNetwork(format!("no network is called `{name}`; there are {}", names.join(", ")))
         })
     }
 }
 
-/// What a network needs to know about its world, as representations of its group. Agents see pictures, or feature vectors;
+/// What a network needs to know about its world, as representations of its group. Agents see images, or feature vectors;
 /// what stands for the other is empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Setting {
+pub struct Interface {
     /// The world's name.
     pub world: String,
     /// The number of agents that it was made for. Distributed networks run with any number.
     pub agents: usize,
-    /// Channels, height and width of an agent's picture; zeros if it sees feature vectors.
-    pub picture: [usize; 3],
+    /// Channels, height and width of an agent's image; zeros if it sees feature vectors.
+    #[serde(alias = "picture")]
+    pub image: [usize; 3],
     /// How the group permutes an agent's actions.
     pub actions: String,
-    /// Channels, height and width of the picture of the whole state, for central networks.
-    pub central_picture: [usize; 3],
+    /// Channels, height and width of the image of the whole state, for central networks.
+    #[serde(alias = "team_image")]
+    #[serde(alias = "central_picture")]
+    pub team_image: [usize; 3],
     /// The heads of a central network: together they give all agents' logits in order.
-    pub central_heads: Vec<String>,
-    /// How the group acts on what an agent knows of itself: `3*trivial + 2*rotation`. Empty if it sees pictures.
+    #[serde(alias = "team_heads")]
+    #[serde(alias = "central_heads")]
+    pub team_heads: Vec<String>,
+    /// How the group acts on what an agent knows of itself: `3*trivial + 2*rotation`. Empty if it sees images.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub features: String,
     /// How the group acts on edge vectors; empty for vectors of the plane.
@@ -101,8 +111,8 @@ pub struct SenderKind {
     pub features: String,
 }
 
-impl Setting {
-    /// Whether agents see feature vectors and not pictures.
+impl Interface {
+    /// Whether agents see feature vectors and not images.
     pub fn sees_features(&self) -> bool {
         !self.features.is_empty()
     }
@@ -133,18 +143,18 @@ pub struct Widths {
 
 impl Widths {
     /// The paper's.
-    pub fn paper(kind: Kind) -> Widths {
+    pub fn paper(kind: NetworkKind) -> Widths {
         let (rounds, hidden) = match kind {
-            Kind::Equivariant | Kind::Plain => (vec![64, 64], vec![]),
-            Kind::CentralEquivariant => (vec![], vec![128, 64]),
-            Kind::CentralPlain => (vec![], vec![256]),
+            NetworkKind::Equivariant | NetworkKind::Plain => (vec![64, 64], vec![]),
+            NetworkKind::CentralEquivariant => (vec![], vec![128, 64]),
+            NetworkKind::CentralPlain => (vec![], vec![256]),
         };
         Widths { convolutions: [16, 32], rounds, hidden }
     }
 
-    /// The paper's for pictures; for feature vectors two layers and two rounds of 64.
-    pub fn usual(kind: Kind, setting: &Setting) -> Widths {
-        if setting.sees_features() {
+    /// The paper's for images; for feature vectors two layers and two rounds of 64.
+    pub fn usual(kind: NetworkKind, interface: &Interface) -> Widths {
+        if interface.sees_features() {
             return Widths { convolutions: [0, 0], rounds: vec![64, 64], hidden: vec![64, 64] };
         }
         Widths::paper(kind)
@@ -156,9 +166,11 @@ impl Widths {
 #[serde(deny_unknown_fields)]
 pub struct NetworkConfig {
     /// The world.
-    pub setting: Setting,
+    #[serde(alias = "interface")]
+    #[serde(alias = "setting")]
+    pub interface: Interface,
     /// The kind of network.
-    pub kind: Kind,
+    pub kind: NetworkKind,
     /// The symmetry group; C1 for plain networks.
     pub group: String,
     /// The widths.
@@ -169,20 +181,20 @@ pub struct NetworkConfig {
 pub(crate) const MAX_WIDTH: usize = 4096;
 
 impl NetworkConfig {
-    /// The usual network for this world: the paper's if agents see pictures.
-    pub fn usual(setting: Setting, kind: Kind, group: &Group) -> NetworkConfig {
-        let widths = Widths::usual(kind, &setting);
-        NetworkConfig { setting, kind, group: group.name().into(), widths }
+    /// The usual network for this world: the paper's if agents see images.
+    pub fn usual(interface: Interface, kind: NetworkKind, group: &Group) -> NetworkConfig {
+        let widths = Widths::usual(kind, &interface);
+        NetworkConfig { interface, kind, group: group.name().into(), widths }
     }
 
     /// The group.
     ///
     /// # Errors
-    /// If it is not one, does not turn pictures or the plane where there are some, or the network is plain and the group is
+    /// If it is not one, does not turn images or the plane where there are some, or the network is plain and the group is
     /// not trivial.
     pub fn group(&self) -> Result<Group> {
         let group: Group = self.group.parse()?;
-        if !self.setting.sees_features() || self.setting.edge.is_empty() {
+        if !self.interface.sees_features() || self.interface.edge.is_empty() {
             Plane::new(&group)?;
         }
         if self.kind.is_plain() && group.order() > 1 {

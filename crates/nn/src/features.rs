@@ -48,7 +48,7 @@ impl FeatureEncoders {
         };
         let (agents, features) = encoder()?;
         let (mut senders, mut reps) = (vec![], vec![]);
-        for kind in &config.setting.senders {
+        for kind in &config.interface.senders {
             let (stack, rep) = if kind.features.is_empty() { None } else { Some(encoder()?) }.unzip();
             senders.push(stack);
             reps.push(rep);

@@ -50,7 +50,7 @@ impl NetworkConfig {
     /// # Errors
     /// If the config does not say how its group acts on that.
     pub fn senses(&self) -> Result<Senses<'_>> {
-        let (own, group) = (&self.setting, self.group()?);
+        let (own, group) = (&self.interface, self.group()?);
         let dim = |group: &Group, text: &str| -> Result<usize> {
             if text.is_empty() { Ok(0) } else { Ok(Rep::parse(group, text)?.dim()) }
         };
@@ -69,16 +69,16 @@ impl NetworkConfig {
     /// If features, edges or kinds of senders differ.
     ///
     /// ```
-    /// use equimarl_nn::{Kind, NetworkConfig, SenderKind, Senses, Setting};
-    /// let setting = Setting {
+    /// use equimarl_nn::{NetworkKind, NetworkConfig, SenderKind, Senses, Interface};
+    /// let interface = Interface {
     ///     world: "harbour".into(),
     ///     agents: 3,
     ///     actions: "regular".into(),
     ///     features: "trivial + rotation".into(),
     ///     senders: vec![SenderKind { name: "pier".into(), features: "2*trivial".into() }],
-    ///     ..Setting::default()
+    ///     ..Interface::default()
     /// };
-    /// let config = NetworkConfig::usual(setting, Kind::Equivariant, &"C4".parse()?);
+    /// let config = NetworkConfig::usual(interface, NetworkKind::Equivariant, &"C4".parse()?);
     /// let senses = Senses { features: 3, edge: 2, senders: vec![("pier", 2)] };
     /// config.check_senses(&senses)?;
     /// assert!(config.check_senses(&Senses { senders: vec![], ..senses }).is_err());
@@ -100,16 +100,16 @@ impl NetworkConfig {
     /// If what agents see or do differs, or a central network was made for another team.
     ///
     /// ```
-    /// use equimarl_nn::{Kind, NetworkConfig, Setting, WorldShape};
+    /// use equimarl_nn::{NetworkKind, NetworkConfig, Interface, WorldShape};
     /// let group = "C4".parse()?;
-    /// let setting = Setting {
+    /// let interface = Interface {
     ///     world: "pond".into(),
     ///     agents: 3,
-    ///     picture: [1, 21, 21],
+    ///     image: [1, 21, 21],
     ///     actions: "perm[0 4 1 2 3]".into(), // stay, down, right, up, left
-    ///     ..Setting::default()
+    ///     ..Interface::default()
     /// };
-    /// let config = NetworkConfig::usual(setting, Kind::Equivariant, &group);
+    /// let config = NetworkConfig::usual(interface, NetworkKind::Equivariant, &group);
     /// let shape =
     ///     WorldShape { world: "pond", agents: 3, image: Some([1, 21, 21]), team_image: None, actions: 5 };
     /// config.check_world(&shape)?;
@@ -118,7 +118,7 @@ impl NetworkConfig {
     /// # Ok::<(), equimarl_nn::Error>(())
     /// ```
     pub fn check_world(&self, found: &WorldShape<'_>) -> Result<()> {
-        let own = &self.setting;
+        let own = &self.interface;
         if found.world != own.world {
             return Err(Error::Mismatch(format!(
                 "this model was made for the world `{}`, and this is `{}`",
@@ -127,8 +127,8 @@ impl NetworkConfig {
         }
         let (central, actions) = (self.kind.is_central(), self.actions()?);
         let (image, wanted) = match central {
-            true => (found.team_image, own.central_picture),
-            false => (found.image, own.picture),
+            true => (found.team_image, own.team_image),
+            false => (found.image, own.image),
         };
         let image = image.unwrap_or_default();
         if image != wanted || found.actions != actions {
@@ -151,15 +151,15 @@ impl NetworkConfig {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{Kind, Setting};
+    use crate::config::{Interface, NetworkKind};
     use crate::testing::worlds;
 
     #[test]
     fn what_does_not_fit_is_named() {
         let group = "C4".parse().unwrap();
-        let setting = worlds::wildlife(3, 7, &group);
-        let local = NetworkConfig::usual(setting.clone(), Kind::Equivariant, &group);
-        let central = NetworkConfig::usual(setting, Kind::CentralEquivariant, &group);
+        let interface = worlds::wildlife(3, 7, &group);
+        let local = NetworkConfig::usual(interface.clone(), NetworkKind::Equivariant, &group);
+        let central = NetworkConfig::usual(interface, NetworkKind::CentralEquivariant, &group);
         let (image, team_image) = (Some([1, 21, 21]), Some([3, 21, 21]));
         let right = WorldShape { world: "wildlife", agents: 3, image, team_image, actions: 5 };
         for config in [&local, &central] {
@@ -190,17 +190,17 @@ mod tests {
     fn senses_that_differ_are_named() {
         use crate::config::SenderKind;
         let kind = |name: &str, features: &str| SenderKind { name: name.into(), features: features.into() };
-        let mut setting = Setting {
+        let mut interface = Interface {
             world: "harbour".into(),
             agents: 3,
             actions: "regular".into(),
             features: "2*trivial + rotation".into(),
             edge: "trivial + rotation".into(),
             senders: vec![kind("pier", "trivial"), kind("buoy", "")],
-            ..Setting::default()
+            ..Interface::default()
         };
         let group: Group = "C4".parse().unwrap();
-        let config = NetworkConfig::usual(setting.clone(), Kind::Equivariant, &group);
+        let config = NetworkConfig::usual(interface.clone(), NetworkKind::Equivariant, &group);
         let right = Senses { features: 4, edge: 3, senders: vec![("pier", 1), ("buoy", 0)] };
         config.check_senses(&right).unwrap();
         assert_eq!(config.senses().unwrap(), right);
@@ -220,10 +220,10 @@ mod tests {
             assert!(error.contains(part), "{error}");
         }
         // An empty edge is a vector of the plane, and images have edges as well.
-        setting.edge = String::new();
-        let flat = NetworkConfig::usual(setting, Kind::Equivariant, &group);
+        interface.edge = String::new();
+        let flat = NetworkConfig::usual(interface, NetworkKind::Equivariant, &group);
         assert_eq!(flat.senses().unwrap().edge, 2);
-        let drones = NetworkConfig::usual(worlds::wildlife(3, 7, &group), Kind::Equivariant, &group);
+        let drones = NetworkConfig::usual(worlds::wildlife(3, 7, &group), NetworkKind::Equivariant, &group);
         drones.check_senses(&Senses { features: 0, edge: 2, senders: vec![] }).unwrap();
         assert!(drones.check_senses(&Senses { features: 0, edge: 2, senders: vec![("pier", 0)] }).is_err());
     }

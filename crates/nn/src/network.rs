@@ -22,8 +22,8 @@ const POLICY_DEVIATION: f64 = 0.01;
 /// What turns an observation into features.
 #[derive(Clone, Debug)]
 pub(crate) enum Input {
-    /// Of pictures.
-    Pictures(Box<Encoder>),
+    /// Of images.
+    Images(Box<Encoder>),
     /// Of feature vectors, agents' and others'.
     Features(Box<FeatureEncoders>),
 }
@@ -32,7 +32,7 @@ impl Input {
     /// Features per observation.
     pub fn width(&self) -> usize {
         match self {
-            Input::Pictures(encoder) => encoder.features(),
+            Input::Images(encoder) => encoder.features(),
             Input::Features(encoders) => encoders.agents().outputs(),
         }
     }
@@ -40,21 +40,21 @@ impl Input {
     /// How many distinct observations there are in a batch.
     pub fn distinct(&self, batch: &Batch) -> usize {
         match self {
-            Input::Pictures(encoder) => batch.pictures.count(encoder.picture_len()),
+            Input::Images(encoder) => batch.images.count(encoder.picture_len()),
             Input::Features(_) => batch.vectors.len(),
         }
     }
 
     fn parameters(&self) -> usize {
         match self {
-            Input::Pictures(encoder) => encoder.parameters(),
+            Input::Images(encoder) => encoder.parameters(),
             Input::Features(encoders) => encoders.parameters(),
         }
     }
 
     fn spaces(&self) -> Box<dyn Iterator<Item = &Space> + '_> {
         match self {
-            Input::Pictures(encoder) => Box::new(encoder.spaces().iter()),
+            Input::Images(encoder) => Box::new(encoder.spaces().iter()),
             Input::Features(encoders) => Box::new(encoders.spaces()),
         }
     }
@@ -109,7 +109,7 @@ pub(crate) struct Layers {
     /// How each element moves group channels: row g holds g^-1 h for all h.
     pub turns: Permutations,
     pub input: Input,
-    /// The way for pictures that are made of few parts.
+    /// The way for images that are made of few parts.
     pub dictionary: Option<Dictionary>,
     pub trunk: Vec<Trunk>,
     /// All policy heads and the value, side by side.
@@ -126,14 +126,14 @@ impl Layers {
         let group = config.group()?;
         let edge = config.edge_rep(&group)?;
         let role = |role: Role| plan.layers.iter().filter(move |layer| layer.role == role);
-        let (input, mut features, senders) = match config.setting.sees_features() {
+        let (input, mut features, senders) = match config.interface.sees_features() {
             true => {
                 let (encoders, features, senders) = FeatureEncoders::new(config, &plan)?;
                 (Input::Features(Box::new(encoders)), features, senders)
             }
             false => {
                 let (encoder, features) = picture_encoder(config, &plan)?;
-                (Input::Pictures(Box::new(encoder)), features, vec![])
+                (Input::Images(Box::new(encoder)), features, vec![])
             }
         };
         let (mut trunk, mut names) = (vec![], vec![]);
@@ -152,7 +152,7 @@ impl Layers {
         }
         let heads: Vec<_> = role(Role::Policy).chain(role(Role::Value)).map(|l| l.output.clone()).collect();
         let head = Linear::new(&features, &heads, false)?;
-        let agents = if config.kind.is_central() { config.setting.agents } else { 1 };
+        let agents = if config.kind.is_central() { config.interface.agents } else { 1 };
         let mut ranges: Vec<Range<usize>> = vec![];
         let sizes = trunk.iter().map(Trunk::parameters);
         for size in [input.parameters()].into_iter().chain(sizes).chain([head.parameters()]) {
@@ -164,7 +164,7 @@ impl Layers {
             turns: turns(&group)?,
             actions: (head.outputs() - 1) / agents,
             dictionary: match &input {
-                Input::Pictures(encoder) => Dictionary::new(encoder, &group).filter(|_| !dense_only()),
+                Input::Images(encoder) => Dictionary::new(encoder, &group).filter(|_| !dense_only()),
                 Input::Features(_) => None,
             },
             group,
@@ -183,14 +183,14 @@ impl Layers {
     }
 }
 
-/// The encoder of a plan that looks at pictures, and what it gives.
+/// The encoder of a plan that looks at images, and what it gives.
 fn picture_encoder(config: &NetworkConfig, plan: &Plan) -> Result<(Encoder, Rep)> {
     let mut convolutions = plan.layers.iter().filter(|layer| layer.role == Role::Convolution);
     let (Some(first), Some(second)) = (convolutions.next(), convolutions.next()) else {
-        return Err(Error::BadNetwork("an encoder of pictures has two convolutions".into()));
+        return Err(Error::BadNetwork("an encoder of images has two convolutions".into()));
     };
     let encoder = Encoder::new(&EncoderConfig {
-        picture: config.picture(),
+        image: config.image(),
         hidden: first.output.clone(),
         features: second.output.clone(),
         kernels: KERNELS,
@@ -199,19 +199,19 @@ fn picture_encoder(config: &NetworkConfig, plan: &Plan) -> Result<(Encoder, Rep)
     Ok((encoder, second.output.clone()))
 }
 
-/// A policy and value network of any [`crate::Kind`].
+/// A policy and value network of any [`crate::NetworkKind`].
 ///
 /// ```
-/// use equimarl_nn::{Kind, Network, NetworkConfig, Setting};
+/// use equimarl_nn::{NetworkKind, Network, NetworkConfig, Interface};
 /// let group = "C4".parse()?;
-/// let setting = Setting {
+/// let interface = Interface {
 ///     world: "pond".into(),
 ///     agents: 3,
-///     picture: [1, 21, 21],
+///     image: [1, 21, 21],
 ///     actions: "perm[0 4 1 2 3]".into(), // stay, down, right, up, left
-///     ..Setting::default()
+///     ..Interface::default()
 /// };
-/// let config = NetworkConfig::usual(setting, Kind::Equivariant, &group);
+/// let config = NetworkConfig::usual(interface, NetworkKind::Equivariant, &group);
 /// let network = Network::init(&config, &mut || 0.1)?;
 /// assert_eq!(network.values().len(), 25_891);
 /// # Ok::<(), equimarl_nn::Error>(())
@@ -262,15 +262,15 @@ impl Network {
         self.config().kind.is_central()
     }
 
-    /// The best way to share pictures in batches for this network. Feature vectors are shared where they are equal.
+    /// The best way to share images in batches for this network. Feature vectors are shared where they are equal.
     pub fn sharing(&self) -> Sharing {
-        if self.config().setting.sees_features() {
+        if self.config().interface.sees_features() {
             return Sharing::Distinct;
         }
         if self.group().order() > 1 { Sharing::Orbits(self.group().clone()) } else { Sharing::Distinct }
     }
 
-    /// How to cut pictures into parts for this network, if it can use them.
+    /// How to cut images into parts for this network, if it can use them.
     pub fn dictionary(&self) -> Option<&Arc<dictionary::Plan>> {
         self.layers.dictionary.as_ref().map(Dictionary::plan)
     }

@@ -1,13 +1,13 @@
 //! One forward and one backward pass through all layers, on buffers that are kept.
 //!
 //! ```text
-//! pictures or feature vectors -> encoder -> rows (each agent its observation's features, turned)
+//! images or feature vectors -> encoder -> rows (each agent its observation's features, turned)
 //!     -> rounds or hidden layers -> heads
 //! ```
 //!
 //! Weights go from coefficients straight into the order that the kernels read; after the first pass nothing allocates.
 
-use crate::batch::{Batch, Pictures};
+use crate::batch::{Batch, Images};
 use crate::error::{Error, Result};
 use crate::features::FeatureWork;
 use crate::layers::{DictionaryWork, EdgeRoundWork, EncoderWork, LinearWork, RoundWork};
@@ -96,20 +96,20 @@ impl Cache {
     ) -> Result<()> {
         let start = Instant::now();
         let width = layers.input.width();
-        let encoded = match (&layers.input, &batch.pictures, &layers.dictionary) {
+        let encoded = match (&layers.input, &batch.images, &layers.dictionary) {
             (Input::Features(encoders), ..) => {
                 encoders.forward(weights.features(), batch, &mut self.senses)?;
                 self.senses.agents()
             }
-            (Input::Pictures(encoder), Pictures::Pixels(pixels), _) => {
+            (Input::Images(encoder), Images::Pixels(pixels), _) => {
                 self.encoded.resize(pixels.len() / encoder.picture_len() * width, 0.0);
                 encoder.forward(weights.pixels(), pixels, &mut self.encoder, &mut self.encoded)?;
                 &self.encoded[..]
             }
-            (_, Pictures::Book(book), Some(dictionary)) => {
+            (_, Images::Book(book), Some(dictionary)) => {
                 dictionary.forward(weights.parts(), book, &mut self.dictionary)?
             }
-            (_, Pictures::Book(_), None) => return Err(Error::BadBatch(NO_DICTIONARY.into())),
+            (_, Images::Book(_), None) => return Err(Error::BadBatch(NO_DICTIONARY.into())),
         };
         check_rows(layers, batch, encoded.len() / width)?;
         self.times.encoder += start.elapsed();
@@ -240,31 +240,31 @@ impl Cache {
         self.times.trunk += start.elapsed();
         let start = Instant::now();
         let gradients = &mut gradients[part(0)];
-        match (&layers.input, &batch.pictures, &layers.dictionary) {
+        match (&layers.input, &batch.images, &layers.dictionary) {
             (Input::Features(encoders), ..) => {
                 encoders.backward(weights.features(), batch, encoded, &mut self.senses, gradients)?;
             }
-            (Input::Pictures(encoder), Pictures::Pixels(pixels), _) => {
+            (Input::Images(encoder), Images::Pixels(pixels), _) => {
                 encoder.backward(weights.pixels(), pixels, encoded, &mut self.encoder, gradients)?;
             }
-            (Input::Pictures(encoder), Pictures::Book(book), Some(dictionary)) => {
+            (Input::Images(encoder), Images::Book(book), Some(dictionary)) => {
                 let both = encoder.split_mut(gradients)?;
                 dictionary.backward(weights.parts(), book, encoded, &mut self.dictionary, both)?;
             }
-            (_, Pictures::Book(_), None) => return Err(Error::BadBatch(NO_DICTIONARY.into())),
+            (_, Images::Book(_), None) => return Err(Error::BadBatch(NO_DICTIONARY.into())),
         }
         self.times.encoder += start.elapsed();
         Ok(())
     }
 }
 
-const NO_DICTIONARY: &str = "the batch holds parts of pictures, and this network looks at pixels";
+const NO_DICTIONARY: &str = "the batch holds parts of images, and this network looks at pixels";
 
 /// That every row of the batch has an observation and a turn that this network knows, and every agent a state.
 fn check_rows(layers: &Layers, batch: &Batch, observations: usize) -> Result<()> {
     let config = &layers.config;
     let rows = if config.kind.is_central() { batch.states() } else { batch.agents() };
-    let agents = if config.kind.is_central() { rows * config.setting.agents } else { rows };
+    let agents = if config.kind.is_central() { rows * config.interface.agents } else { rows };
     let starts = &batch.starts;
     let whole = starts.is_sorted()
         && starts.first().is_none_or(|&first| first == 0)

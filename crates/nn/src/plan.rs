@@ -4,7 +4,7 @@
 //! Building a network solves bases and fills tables; a plan costs a few characters. So a config that came from a file
 //! is planned first, compared with what the file holds, and only then built.
 
-use crate::config::{Kind, MAX_WIDTH, NetworkConfig, Setting, check_team};
+use crate::config::{Interface, MAX_WIDTH, NetworkConfig, NetworkKind, check_team};
 use crate::error::{Error, Result};
 use equimarl_group::{Group, Plane, Rep, strided_size};
 use std::collections::BTreeMap;
@@ -18,7 +18,7 @@ pub(crate) const STRIDES: [usize; 2] = [2, 1];
 /// The most realised weights of a network. A checkpoint holds every coefficient with two moments, and so stays below
 /// 64 MB.
 const MAX_WEIGHTS: usize = 1 << 22;
-/// The most numbers in a picture.
+/// The most numbers in an image.
 const MAX_PIXELS: usize = 1 << 22;
 const MAX_LAYERS: usize = 16;
 const MAX_HEADS: usize = 256;
@@ -134,12 +134,12 @@ impl NetworkConfig {
     pub(crate) fn plan(&self) -> Result<Plan> {
         self.check_sizes()?;
         let group = self.group()?;
-        let (mut layers, features) = match self.setting.sees_features() {
+        let (mut layers, features) = match self.interface.sees_features() {
             true => self.feature_layers(&group)?,
-            false => self.picture_layers(&group)?,
+            false => self.image_layers(&group)?,
         };
         for (i, output) in self.heads(&group)?.iter().enumerate() {
-            let name = if self.setting.heads(self.kind).len() > 1 {
+            let name = if self.interface.heads(self.kind).len() > 1 {
                 format!("policy{}", i + 1)
             } else {
                 "policy".into()
@@ -156,8 +156,8 @@ impl NetworkConfig {
     }
 
     /// The encoder, and the paper's message rounds or the hidden layers of a central network; the features after them.
-    fn picture_layers(&self, group: &Group) -> Result<(Vec<Layer>, Rep)> {
-        let [channels, height, width] = self.picture();
+    fn image_layers(&self, group: &Group) -> Result<(Vec<Layer>, Rep)> {
+        let [channels, height, width] = self.image();
         for side in [height, width] {
             // The second filter must fit on what the first one leaves.
             let least = KERNELS[0] + STRIDES[0] * (KERNELS[1] - 1);
@@ -170,11 +170,11 @@ impl NetworkConfig {
             strided_size(between, KERNELS[1], STRIDES[1])?;
         }
         let [first, second] = self.widths.convolutions;
-        let picture = Rep::trivial(group).copies(channels)?;
+        let image = Rep::trivial(group).copies(channels)?;
         let hidden = self.channels(group, first)?;
         let mut features = self.channels(group, second)?;
         let mut layers = vec![
-            Layer::filter("conv1", &picture, &hidden, KERNELS[0]),
+            Layer::filter("conv1", &image, &hidden, KERNELS[0]),
             Layer::filter("conv2", &hidden, &features, KERNELS[1]),
         ];
         let edge = self.edge_rep(group)?;
@@ -193,8 +193,8 @@ impl NetworkConfig {
     }
 
     /// Channels, height and width of what the network looks at.
-    pub fn picture(&self) -> [usize; 3] {
-        if self.kind.is_central() { self.setting.central_picture } else { self.setting.picture }
+    pub fn image(&self) -> [usize; 3] {
+        if self.kind.is_central() { self.interface.team_image } else { self.interface.image }
     }
 
     /// The number of actions of one agent.
@@ -202,20 +202,21 @@ impl NetworkConfig {
     /// # Errors
     /// If the config does not say how the group permutes them.
     pub fn actions(&self) -> Result<usize> {
-        Ok(action_rep(&self.group()?, &self.setting.actions)?.dim())
+        Ok(action_rep(&self.group()?, &self.interface.actions)?.dim())
     }
 
     /// How the group permutes the logits of each head.
     fn heads(&self, group: &Group) -> Result<Vec<Rep>> {
-        let setting = &self.setting;
-        let actions = action_rep(group, &setting.actions)?;
-        let heads: Result<Vec<Rep>> = setting.heads(self.kind).iter().map(|h| action_rep(group, h)).collect();
+        let interface = &self.interface;
+        let actions = action_rep(group, &interface.actions)?;
+        let heads: Result<Vec<Rep>> =
+            interface.heads(self.kind).iter().map(|h| action_rep(group, h)).collect();
         let heads = heads?;
         let decided = heads.iter().map(Rep::dim).fold(0usize, usize::saturating_add);
-        if self.kind.is_central() && decided != setting.agents.saturating_mul(actions.dim()) {
+        if self.kind.is_central() && decided != interface.agents.saturating_mul(actions.dim()) {
             return bad(format!(
                 "a central network under {group} cannot decide for {} agents of `{}`: its heads give {decided} logits",
-                setting.agents, setting.world
+                interface.agents, interface.world
             ));
         }
         Ok(heads)
@@ -223,16 +224,16 @@ impl NetworkConfig {
 
     /// Everything that can be checked without building anything.
     fn check_sizes(&self) -> Result<()> {
-        let (setting, widths) = (&self.setting, &self.widths);
-        if setting.world.is_empty()
-            || setting.world.len() > MAX_NAME
-            || setting.world.chars().any(char::is_control)
+        let (interface, widths) = (&self.interface, &self.widths);
+        if interface.world.is_empty()
+            || interface.world.len() > MAX_NAME
+            || interface.world.chars().any(char::is_control)
         {
             return bad(format!("a world's name is one line of 1 to {MAX_NAME} bytes"));
         }
-        check_team(setting.agents)?;
+        check_team(interface.agents)?;
         self.check_features()?;
-        let sees_features = setting.sees_features();
+        let sees_features = interface.sees_features();
         let (rounds, hidden) = (widths.rounds.len(), widths.hidden.len());
         let central = self.kind.is_central();
         let (wanted, other) = if central { (hidden, rounds) } else { (rounds, hidden) };
@@ -248,12 +249,12 @@ impl NetworkConfig {
         if let Some(width) = all.find(|&&w| w == 0 || w > MAX_WIDTH) {
             return bad(format!("widths are between 1 and {MAX_WIDTH}, and {width} is not"));
         }
-        // Only the picture that the network looks at: a distributed one runs in cities too large to look at as a whole.
-        let picture = self.picture();
-        if picture.iter().try_fold(1usize, |n, &x| n.checked_mul(x)).is_none_or(|n| n > MAX_PIXELS) {
-            return bad(format!("its pictures have more than {MAX_PIXELS} numbers"));
+        // Only the image that the network looks at: a distributed one runs in cities too large to look at as a whole.
+        let image = self.image();
+        if image.iter().try_fold(1usize, |n, &x| n.checked_mul(x)).is_none_or(|n| n > MAX_PIXELS) {
+            return bad(format!("its images have more than {MAX_PIXELS} numbers"));
         }
-        if setting.heads(self.kind).len() > MAX_HEADS {
+        if interface.heads(self.kind).len() > MAX_HEADS {
             return bad(format!("a central network has at most {MAX_HEADS} heads"));
         }
         if self.group.len() > MAX_GROUP_TEXT {
@@ -263,14 +264,14 @@ impl NetworkConfig {
     }
 }
 
-impl Setting {
+impl Interface {
     /// The heads that a network of this kind has.
-    fn heads(&self, kind: Kind) -> &[String] {
-        if kind.is_central() { &self.central_heads } else { std::slice::from_ref(&self.actions) }
+    fn heads(&self, kind: NetworkKind) -> &[String] {
+        if kind.is_central() { &self.team_heads } else { std::slice::from_ref(&self.actions) }
     }
 }
 
-/// How the group permutes actions. Products and pictures are left out of the language here: a few letters of them
+/// How the group permutes actions. Products and images are left out of the language here: a few letters of them
 /// make gigabytes, and no team acts by them.
 fn action_rep(group: &Group, text: &str) -> Result<Rep> {
     let permuted = |why: &str| {

@@ -1,8 +1,8 @@
 //! Running a network: packed weights on plain slices, nothing else.
 //!
 //! [`Policy::encode`], [`Policy::round`] and [`Policy::decide`] are what one agent does on its own device, with its own
-//! picture and its neighbours' messages. [`Policy::forward`] does the same for many states at once. Both use the same
-//! layers and weights: pixel by pixel they give the same bits for the same order of neighbours, and where pictures are shared
+//! image and its neighbours' messages. [`Policy::forward`] does the same for many states at once. Both use the same
+//! layers and weights: pixel by pixel they give the same bits for the same order of neighbours, and where images are shared
 //! or cut into parts the same numbers to rounding.
 //!
 //! An agent that sees feature vectors starts with [`Policy::encode_features`]. It also encodes the things that it sees and that
@@ -24,16 +24,16 @@ use std::sync::Arc;
 /// A policy and value function that only runs.
 ///
 /// ```
-/// use equimarl_nn::{Kind, Network, NetworkConfig, Scratch, Setting};
+/// use equimarl_nn::{NetworkKind, Network, NetworkConfig, Scratch, Interface};
 /// let group = "C4".parse()?;
-/// let setting = Setting {
+/// let interface = Interface {
 ///     world: "pond".into(),
 ///     agents: 3,
-///     picture: [1, 21, 21],
+///     image: [1, 21, 21],
 ///     actions: "perm[0 4 1 2 3]".into(), // stay, down, right, up, left
-///     ..Setting::default()
+///     ..Interface::default()
 /// };
-/// let config = NetworkConfig::usual(setting, Kind::Equivariant, &group);
+/// let config = NetworkConfig::usual(interface, NetworkKind::Equivariant, &group);
 /// let policy = Network::init(&config, &mut || 0.1)?.policy()?;
 ///
 /// // One agent with one neighbour that stands above it.
@@ -74,7 +74,7 @@ pub struct Decision {
 
 /// What a policy says about a batch.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Judgement {
+pub struct PolicyOutput {
     /// One row of log-probabilities of actions per agent.
     pub log_probabilities: Vec<f32>,
     /// The team's value of each state.
@@ -102,7 +102,7 @@ impl Policy {
         &self.layers.config
     }
 
-    /// How to cut pictures into parts for this network, if it can use them.
+    /// How to cut images into parts for this network, if it can use them.
     pub fn dictionary(&self) -> Option<&Arc<dictionary::Plan>> {
         let ready = self.weights.has_dictionary();
         self.layers.dictionary.as_ref().filter(|_| ready).map(Dictionary::plan)
@@ -137,29 +137,29 @@ impl Policy {
     /// The features of what this agent sees: its message in the first round.
     ///
     /// # Errors
-    /// If the picture has another size, or the network is central or sees feature vectors.
-    pub fn encode(&self, picture: &[f32], scratch: &mut Scratch, features: &mut Vec<f32>) -> Result<()> {
+    /// If the image has another size, or the network is central or sees feature vectors.
+    pub fn encode(&self, image: &[f32], scratch: &mut Scratch, features: &mut Vec<f32>) -> Result<()> {
         self.check_local()?;
-        let Input::Pictures(encoder) = &self.layers.input else {
+        let Input::Images(encoder) = &self.layers.input else {
             return Err(Error::BadBatch("this network sees feature vectors, not pictures".into()));
         };
         features.resize(encoder.features(), 0.0);
-        encoder.encode(self.weights.pixels(), picture, &mut scratch.encoder, features)
+        encoder.encode(self.weights.pixels(), image, &mut scratch.encoder, features)
     }
 
     /// The features of what this agent knows of itself: its message in the first round.
     ///
     /// # Errors
-    /// If there are more or fewer of them, or the network sees pictures.
+    /// If there are more or fewer of them, or the network sees images.
     pub fn encode_features(&self, features: &[f32], scratch: &mut Scratch, out: &mut Vec<f32>) -> Result<()> {
         let Input::Features(encoders) = &self.layers.input else { return Err(sees_pictures()) };
         encode(encoders.agents(), self.weights.features().agents(), features, scratch, out)
     }
 
-    /// The features of a sender that does not act, of kind `kind` in [`crate::Setting::senders`]: the same in all rounds.
+    /// The features of a sender that does not act, of kind `kind` in [`crate::Interface::senders`]: the same in all rounds.
     ///
     /// # Errors
-    /// If there is no such kind or it has no features, there are more or fewer of them, or the network sees pictures.
+    /// If there is no such kind or it has no features, there are more or fewer of them, or the network sees images.
     pub fn encode_sender(
         &self,
         kind: usize,
@@ -169,7 +169,7 @@ impl Policy {
     ) -> Result<()> {
         let Input::Features(encoders) = &self.layers.input else { return Err(sees_pictures()) };
         let Some(stack) = encoders.sender(kind) else {
-            return Err(Error::BadBatch(match self.config().setting.senders.get(kind) {
+            return Err(Error::BadBatch(match self.config().interface.senders.get(kind) {
                 Some(kind) => format!("`{}` has no features to encode", kind.name),
                 None => format!("there is no kind {kind} of senders that do not act"),
             }));
@@ -204,20 +204,20 @@ impl Policy {
     }
 
     /// As [`Policy::round`] for an agent that sees feature vectors: `agents` is what neighbours sent, and `senders` what it
-    /// hears of each kind in [`crate::Setting::senders`], with the features that [`Policy::encode_sender`] gave (none for a kind
+    /// hears of each kind in [`crate::Interface::senders`], with the features that [`Policy::encode_sender`] gave (none for a kind
     /// without). All of them in a fixed order.
     ///
     /// ```
-    /// use equimarl_nn::{Kind, Network, NetworkConfig, Scratch, SenderKind, Sent, Setting};
-    /// let setting = Setting {
+    /// use equimarl_nn::{NetworkKind, Network, NetworkConfig, Scratch, SenderKind, Sent, Interface};
+    /// let interface = Interface {
     ///     world: "landmarks".into(),
     ///     agents: 2,
     ///     actions: "perm[0 4 1 2 3]".into(),
     ///     features: "rotation".into(), // its velocity
     ///     senders: vec![SenderKind { name: "landmark".into(), features: "3*trivial".into() }],
-    ///     ..Setting::default()
+    ///     ..Interface::default()
     /// };
-    /// let config = NetworkConfig::usual(setting, Kind::Equivariant, &"C4".parse()?);
+    /// let config = NetworkConfig::usual(interface, NetworkKind::Equivariant, &"C4".parse()?);
     /// let policy = Network::init(&config, &mut || 0.1)?.policy()?;
     ///
     /// let (mut scratch, mut own, mut mixed, mut landmark) = (Scratch::default(), vec![], vec![], vec![]);
@@ -235,7 +235,7 @@ impl Policy {
     /// ```
     ///
     /// # Errors
-    /// If there is no such round, a length or the number of kinds does not fit, or the network sees pictures.
+    /// If there is no such round, a length or the number of kinds does not fit, or the network sees images.
     pub fn round_among(
         &self,
         l: usize,
@@ -276,8 +276,8 @@ impl Policy {
     ///
     /// # Errors
     /// If the batch was made for another world.
-    pub fn forward(&self, batch: &Batch) -> Result<Judgement> {
-        let mut said = Judgement::default();
+    pub fn forward(&self, batch: &Batch) -> Result<PolicyOutput> {
+        let mut said = PolicyOutput::default();
         self.forward_in(batch, &mut Cache::default(), &mut said)?;
         Ok(said)
     }
@@ -286,7 +286,7 @@ impl Policy {
     ///
     /// # Errors
     /// As [`Policy::forward`].
-    pub fn forward_in(&self, batch: &Batch, cache: &mut Cache, said: &mut Judgement) -> Result<()> {
+    pub fn forward_in(&self, batch: &Batch, cache: &mut Cache, said: &mut PolicyOutput) -> Result<()> {
         cache.forward(&self.layers, &self.weights, batch, &mut |_, _, _| {})?;
         said.take(cache, self.actions())
     }
@@ -295,8 +295,8 @@ impl Policy {
     ///
     /// # Errors
     /// As [`Policy::forward`].
-    pub fn explain(&self, batch: &Batch) -> Result<(Judgement, Vec<Features>)> {
-        let (mut layers, mut cache, mut said) = (vec![], Cache::default(), Judgement::default());
+    pub fn explain(&self, batch: &Batch) -> Result<(PolicyOutput, Vec<Features>)> {
+        let (mut layers, mut cache, mut said) = (vec![], Cache::default(), PolicyOutput::default());
         cache.forward(&self.layers, &self.weights, batch, &mut |name, width, rows| {
             layers.push(Features { name: name.into(), width, rows: rows.to_vec() });
         })?;
@@ -326,10 +326,10 @@ fn encode(
 }
 
 fn sees_pictures() -> Error {
-    Error::BadBatch("this network sees pictures, not feature vectors".into())
+    Error::BadBatch("this network sees images, not feature vectors".into())
 }
 
-impl Judgement {
+impl PolicyOutput {
     /// What a forward pass found, as probabilities.
     ///
     /// # Errors

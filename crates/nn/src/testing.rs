@@ -3,7 +3,7 @@
 #[path = "../tests/common/worlds.rs"]
 pub(crate) mod worlds;
 
-use crate::config::Setting;
+use crate::config::Interface;
 use equimarl_group::Rep;
 
 /// A small deterministic stream of standard normal numbers.

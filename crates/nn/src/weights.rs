@@ -1,6 +1,6 @@
 //! The weights of a network, from its coefficients, in the orders that the kernels read.
 
-use crate::batch::{Batch, Pictures};
+use crate::batch::{Batch, Images};
 use crate::error::Result;
 use crate::features::FeatureWeights;
 use crate::layers::{DictionaryWeights, EdgeRoundWeights};
@@ -36,12 +36,12 @@ impl Weights {
     /// Realises what a pass over this batch reads, unless it is there already.
     pub fn realise(&mut self, layers: &Layers, values: &[f32], batch: &Batch) -> Result<()> {
         let part = |i: usize| &values[layers.ranges[i].clone()];
-        match (&layers.input, &batch.pictures) {
-            (Input::Pictures(encoder), Pictures::Pixels(_)) if !self.pixels_ready => {
+        match (&layers.input, &batch.images) {
+            (Input::Images(encoder), Images::Pixels(_)) if !self.pixels_ready => {
                 encoder.realise(part(0), &mut self.pixels)?;
                 self.pixels_ready = true;
             }
-            (Input::Pictures(_), Pictures::Book(_)) if !self.parts_ready => {
+            (Input::Images(_), Images::Book(_)) if !self.parts_ready => {
                 self.realise_parts(layers, values)?;
             }
             (Input::Features(encoders), _) if !self.ready => {
@@ -70,7 +70,7 @@ impl Weights {
     }
 
     fn realise_parts(&mut self, layers: &Layers, values: &[f32]) -> Result<()> {
-        if let (Input::Pictures(encoder), Some(dictionary)) = (&layers.input, &layers.dictionary) {
+        if let (Input::Images(encoder), Some(dictionary)) = (&layers.input, &layers.dictionary) {
             let both = encoder.split(&values[layers.ranges[0].clone()])?;
             dictionary.realise(both, &mut self.parts)?;
             self.parts_ready = true;

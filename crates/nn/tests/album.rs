@@ -4,29 +4,41 @@ mod common;
 
 use common::{Key, Random, Screen, State, batch, everything, familiar, group, network, outputs, world};
 use equimarl_group::{Element, Plane};
-use equimarl_nn::{Album, Batch, Kind, Network, NetworkConfig, Seen, Sharing};
+use equimarl_nn::{Album, Batch, Network, NetworkConfig, NetworkKind, Observation, Sharing};
 
-fn made(kind: Kind, name: &str, place: &str, seed: u64) -> (Network, Screen, Plane) {
+fn made(kind: NetworkKind, name: &str, place: &str, seed: u64) -> (Network, Screen, Plane) {
     let group = group(name);
-    let (setting, scale) = world(place, &group);
-    let network = network(&NetworkConfig::usual(setting, kind, &group), seed);
+    let (interface, scale) = world(place, &group);
+    let network = network(&NetworkConfig::usual(interface, kind, &group), seed);
     let (screen, plane) = (Screen::of(&network, scale), Plane::new(&group).unwrap());
     (network, screen, plane)
 }
 
 /// What all rows of some states see.
-fn looked(album: &mut Album<Key>, states: &[State], screen: Screen, plane: &Plane) -> Vec<Vec<Seen>> {
+fn looked(album: &mut Album<Key>, states: &[State], screen: Screen, plane: &Plane) -> Vec<Vec<Observation>> {
     let turn = |g: Element, key: &Key| screen.turn(plane, g, key);
     states.iter().map(|state| state.keys.iter().map(|key| album.look(key, turn)).collect()).collect()
 }
 
 /// Fills a batch with states by number.
-fn collate(album: &mut Album<Key>, states: &[State], seen: &[Vec<Seen>], screen: Screen, batch: &mut Batch) {
+fn collate(
+    album: &mut Album<Key>,
+    states: &[State],
+    seen: &[Vec<Observation>],
+    screen: Screen,
+    batch: &mut Batch,
+) {
     batch.clear();
     fill(album, states, seen, screen, batch);
 }
 
-fn fill(album: &mut Album<Key>, states: &[State], seen: &[Vec<Seen>], screen: Screen, batch: &mut Batch) {
+fn fill(
+    album: &mut Album<Key>,
+    states: &[State],
+    seen: &[Vec<Observation>],
+    screen: Screen,
+    batch: &mut Batch,
+) {
     batch.group = match album.sharing() {
         Sharing::Orbits(group) => Some(group.clone()),
         _ => None,
@@ -34,7 +46,7 @@ fn fill(album: &mut Album<Key>, states: &[State], seen: &[Vec<Seen>], screen: Sc
     for (state, seen) in states.iter().zip(seen) {
         let first = batch.agents();
         for &seen in seen {
-            album.add(seen, batch, |key, picture| screen.render(key, picture)).unwrap();
+            album.add(seen, batch, |key, image| screen.render(key, image)).unwrap();
         }
         for agent in 0..if state.blind > 0 { state.blind } else { state.keys.len() } {
             for &(_, from, vector) in state.edges.iter().filter(|e| e.0 == agent) {
@@ -48,26 +60,26 @@ fn fill(album: &mut Album<Key>, states: &[State], seen: &[Vec<Seen>], screen: Sc
 }
 
 fn parts(batch: &Batch) -> impl PartialEq + std::fmt::Debug + use<> {
-    let pixels = batch.pictures.pixels().map(<[f32]>::to_vec);
+    let pixels = batch.images.pixels().map(<[f32]>::to_vec);
     let rows = (batch.ids.clone(), batch.elements.clone(), batch.group.clone());
     (pixels, rows, batch.graph.clone(), batch.edges.clone(), batch.starts.clone())
 }
 
-/// One album and one batch, filled again and again: in the first filling pictures are new, later all are known, and
+/// One album and one batch, filled again and again: in the first filling images are new, later all are known, and
 /// after `clear` they are new again. The parts of the batch are those of the builder, so results have the same bits.
 #[test]
 fn collated_batches_are_built_batches() {
     for (i, (kind, name, place)) in [
-        (Kind::Equivariant, "C4", "wildlife"),
-        (Kind::Equivariant, "D4", "traffic"),
-        (Kind::Plain, "C1", "wildlife"),
-        (Kind::CentralEquivariant, "C4", "traffic"),
+        (NetworkKind::Equivariant, "C4", "wildlife"),
+        (NetworkKind::Equivariant, "D4", "traffic"),
+        (NetworkKind::Plain, "C1", "wildlife"),
+        (NetworkKind::CentralEquivariant, "C4", "traffic"),
     ]
     .into_iter()
     .enumerate()
     {
         let (network, screen, plane) = made(kind, name, place, 200 + i as u64);
-        let agents = network.config().setting.agents;
+        let agents = network.config().interface.agents;
         for sharing in [Sharing::None, Sharing::Distinct, network.sharing()] {
             let mut random = Random::new(210 + i as u64);
             let (mut album, mut filled) = (Album::new(sharing.clone(), screen.pixels()), Batch::default());
@@ -88,17 +100,17 @@ fn collated_batches_are_built_batches() {
     }
 }
 
-/// What pictures are made of says what their pixels say, to rounding: outputs and gradients, also of a batch that keeps its
-/// pictures from one filling to the next.
+/// What images are made of says what their pixels say, to rounding: outputs and gradients, also of a batch that keeps its
+/// images from one filling to the next.
 #[test]
 fn a_dictionary_says_what_pixels_say() {
     for (i, (kind, name, place)) in [
-        (Kind::Plain, "C1", "wildlife"),
-        (Kind::Equivariant, "C2", "wildlife"),
-        (Kind::Equivariant, "C4", "wildlife"),
-        (Kind::Equivariant, "D4", "wildlife"),
-        (Kind::Plain, "C1", "traffic"),
-        (Kind::Equivariant, "C4", "traffic"),
+        (NetworkKind::Plain, "C1", "wildlife"),
+        (NetworkKind::Equivariant, "C2", "wildlife"),
+        (NetworkKind::Equivariant, "C4", "wildlife"),
+        (NetworkKind::Equivariant, "D4", "wildlife"),
+        (NetworkKind::Plain, "C1", "traffic"),
+        (NetworkKind::Equivariant, "C4", "traffic"),
     ]
     .into_iter()
     .enumerate()
@@ -120,7 +132,7 @@ fn a_dictionary_says_what_pixels_say() {
                         filled.clear()
                     }
                     fill(&mut album, &states, &seen, screen, &mut filled);
-                    assert!(filled.pictures.pixels().is_none());
+                    assert!(filled.images.pixels().is_none());
                     let built = batch(&states, screen, &sharing, &plane);
                     let (found, expected) =
                         (everything(&network, &filled, 7), everything(&network, &built, 7));
@@ -140,7 +152,7 @@ fn a_dictionary_says_what_pixels_say() {
 /// Two batches that are filled in turns do not mix up their places.
 #[test]
 fn an_album_serves_several_batches_at_once() {
-    let (network, screen, plane) = made(Kind::Equivariant, "C4", "wildlife", 220);
+    let (network, screen, plane) = made(NetworkKind::Equivariant, "C4", "wildlife", 220);
     let states = familiar(screen, false, 3, &mut Random::new(221));
     let mut album = Album::new(network.sharing(), screen.pixels());
     let seen = looked(&mut album, &states, screen, &plane);
@@ -148,7 +160,7 @@ fn an_album_serves_several_batches_at_once() {
     both.iter_mut().for_each(Batch::clear);
     for (row, &seen) in seen.iter().flatten().enumerate() {
         let batch = &mut both[row % 2];
-        album.add(seen, batch, |key, picture| screen.render(key, picture)).unwrap();
+        album.add(seen, batch, |key, image| screen.render(key, image)).unwrap();
         batch.graph.end_agent();
         batch.end_state();
     }
@@ -164,12 +176,12 @@ fn lone(key: &Key) -> State {
     State { keys: vec![key.clone()], ..State::default() }
 }
 
-/// Turning what was seen is seeing the turned picture. A picture that looks the same from several sides has several
+/// Turning what was seen is seeing the turned image. An image that looks the same from several sides has several
 /// elements, so features and not numbers are compared; for all others the numbers are equal as well.
 #[test]
 fn a_turned_row_is_a_look_at_the_turned_key() {
     for name in ["C2", "C4", "D4"] {
-        let (network, screen, plane) = made(Kind::Equivariant, name, "wildlife", 230);
+        let (network, screen, plane) = made(NetworkKind::Equivariant, name, "wildlife", 230);
         let group = group(name);
         let turn = |g: Element, key: &Key| screen.turn(&plane, g, key);
         let states = familiar(screen, false, 3, &mut Random::new(231));
@@ -182,7 +194,7 @@ fn a_turned_row_is_a_look_at_the_turned_key() {
                     let found = album.turned(seen, g, turn);
                     let there = turn(g, key);
                     let direct = album.look(&there, turn);
-                    assert_eq!(found.picture, direct.picture);
+                    assert_eq!(found.image, direct.image);
                     let sides = group.elements().filter(|&h| turn(h, key) == *key).count();
                     assert!(sides > 1 || found == direct, "{name}, element {g}");
                     equal += usize::from(sides == 1);
@@ -190,10 +202,10 @@ fn a_turned_row_is_a_look_at_the_turned_key() {
                     looked.push((direct, there));
                 }
             }
-            assert!(equal > 10, "{name}: most pictures have no symmetry of their own");
-            let mut said = |rows: &[(Seen, Key)]| {
+            assert!(equal > 10, "{name}: most images have no symmetry of their own");
+            let mut said = |rows: &[(Observation, Key)]| {
                 let states: Vec<State> = rows.iter().map(|row| lone(&row.1)).collect();
-                let seen: Vec<Vec<Seen>> = rows.iter().map(|row| vec![row.0]).collect();
+                let seen: Vec<Vec<Observation>> = rows.iter().map(|row| vec![row.0]).collect();
                 let mut batch = Batch::default();
                 collate(&mut album, &states, &seen, screen, &mut batch);
                 outputs(&network, &batch)
@@ -216,11 +228,11 @@ fn albums_fill_up() {
     let mut album: Album<u32> = Album::new(Sharing::Distinct, 1);
     let mut key = 0;
     while !album.is_full() {
-        assert_eq!(album.look(&key, |_, key| *key), Seen { picture: key, element: 0 });
+        assert_eq!(album.look(&key, |_, key| *key), Observation { image: key, element: 0 });
         key += 1;
     }
     assert!(key > 1000);
     album.clear();
     assert!(!album.is_full());
-    assert_eq!(album.look(&key, |_, key| *key).picture, 0);
+    assert_eq!(album.look(&key, |_, key| *key).image, 0);
 }

@@ -4,9 +4,9 @@ mod common;
 
 use common::{Random, Screen, State, batch, everything, group, named, network, relative, worlds};
 use equimarl_group::Plane;
-use equimarl_nn::{Batch, BatchBuilder, Cache, Kind, Network, NetworkConfig, Output, Sharing};
+use equimarl_nn::{Batch, BatchBuilder, Cache, Network, NetworkConfig, NetworkKind, Output, Sharing};
 
-fn wildlife(kind: Kind, name: &str) -> (Network, Screen, Plane) {
+fn wildlife(kind: NetworkKind, name: &str) -> (Network, Screen, Plane) {
     let group = group(name);
     let config = NetworkConfig::usual(worlds::wildlife(3, 7, &group), kind, &group);
     let network = network(&config, 120);
@@ -30,7 +30,7 @@ fn summed(network: &Network, batch: &Batch) -> (Output, Vec<f32>) {
 /// gradients that are the sums of theirs.
 #[test]
 fn states_of_any_size_stand_side_by_side() {
-    for (kind, name) in [(Kind::Plain, "C1"), (Kind::Equivariant, "C4")] {
+    for (kind, name) in [(NetworkKind::Plain, "C1"), (NetworkKind::Equivariant, "C4")] {
         let (network, screen, plane) = wildlife(kind, name);
         let mut random = Random::new(121);
         let sizes = [1, 9, 0, 3, 2, 5];
@@ -57,7 +57,7 @@ fn states_of_any_size_stand_side_by_side() {
 
 #[test]
 fn an_empty_batch_is_fine() {
-    let (network, screen, plane) = wildlife(Kind::Equivariant, "C4");
+    let (network, screen, plane) = wildlife(NetworkKind::Equivariant, "C4");
     let nothing = batch(&[], screen, &network.sharing(), &plane);
     assert_eq!((nothing.states(), nothing.agents()), (0, 0));
     let (logits, values, gradients) = everything(&network, &nothing, 122);
@@ -74,7 +74,7 @@ fn with_edges(sizes: &[usize], edges: &[(usize, usize, usize)]) -> equimarl_nn::
         }
         builder.end_state();
     }
-    builder.finish(4, |_, picture| picture.fill(0.0))
+    builder.finish(4, |_, image| image.fill(0.0))
 }
 
 #[test]
@@ -105,10 +105,10 @@ fn an_unfinished_state_is_refused() {
 #[test]
 fn batches_of_others_are_refused() {
     let mut random = Random::new(123);
-    let (plain, screen, _) = wildlife(Kind::Plain, "C1");
-    let (c4, _, c4_plane) = wildlife(Kind::Equivariant, "C4");
-    let (d4, _, d4_plane) = wildlife(Kind::Equivariant, "D4");
-    let (central, central_screen, _) = wildlife(Kind::CentralEquivariant, "C4");
+    let (plain, screen, _) = wildlife(NetworkKind::Plain, "C1");
+    let (c4, _, c4_plane) = wildlife(NetworkKind::Equivariant, "C4");
+    let (d4, _, d4_plane) = wildlife(NetworkKind::Equivariant, "D4");
+    let (central, central_screen, _) = wildlife(NetworkKind::CentralEquivariant, "C4");
     let states: Vec<State> = (0..6).map(|_| State::random(screen, 3, 0.3, &mut random)).collect();
     let whole: Vec<State> = (0..6).map(|_| State::central(central_screen, 3, 0.3, &mut random)).collect();
     let of_c4 = batch(&states, screen, &c4.sharing(), &c4_plane);
@@ -131,8 +131,8 @@ fn batches_of_others_are_refused() {
 /// Element 1 is the half turn in C2 and the quarter turn in C4: a batch says whose elements it means.
 #[test]
 fn a_batch_shared_by_another_group_is_refused() {
-    let (two, screen, plane) = wildlife(Kind::Equivariant, "C2");
-    let (four, ..) = wildlife(Kind::Equivariant, "C4");
+    let (two, screen, plane) = wildlife(NetworkKind::Equivariant, "C2");
+    let (four, ..) = wildlife(NetworkKind::Equivariant, "C4");
     let states = [State::random(screen, 3, 0.3, &mut Random::new(123))];
     let shared = batch(&states, screen, &two.sharing(), &plane);
     assert!(two.policy().unwrap().forward(&shared).is_ok());

@@ -4,19 +4,19 @@ mod common;
 
 use common::{Random, Screen, State, batch, everything, group, network, worlds};
 use equimarl_group::{Group, Plane};
-use equimarl_nn::{Kind, Network, NetworkConfig, Setting, Sharing};
+use equimarl_nn::{Interface, Network, NetworkConfig, NetworkKind, Sharing};
 
-fn wildlife(drones: usize, group: &Group) -> Setting {
+fn wildlife(drones: usize, group: &Group) -> Interface {
     worlds::wildlife(drones, 7, group)
 }
 
-fn traffic(group: &Group) -> Setting {
+fn traffic(group: &Group) -> Interface {
     worlds::traffic(2, 2, group)
 }
 
 #[test]
 fn parameter_counts_are_those_of_the_specification() {
-    use Kind::*;
+    use NetworkKind::*;
     let cases = [
         (Plain, "C1", "wildlife", 3, 26_694),
         (Plain, "C1", "traffic", 4, 28_067),
@@ -37,8 +37,8 @@ fn parameter_counts_are_those_of_the_specification() {
     ];
     for (kind, name, world, agents, count) in cases {
         let group = group(name);
-        let setting = if world == "wildlife" { wildlife(agents, &group) } else { traffic(&group) };
-        let config = NetworkConfig::usual(setting, kind, &group);
+        let interface = if world == "wildlife" { wildlife(agents, &group) } else { traffic(&group) };
+        let config = NetworkConfig::usual(interface, kind, &group);
         let mut random = Random::new(20);
         let network = Network::init(&config, &mut || random.normal()).unwrap();
         assert_eq!(network.values().len(), count, "{kind} {world} {agents} under {name}");
@@ -52,9 +52,9 @@ fn parameter_counts_are_those_of_the_specification() {
 fn without_symmetry_the_equivariant_network_is_the_plain_one() {
     let c1 = group("C1");
     let plane = Plane::new(&c1).unwrap();
-    for (setting, scale) in [(wildlife(3, &c1), 3), (traffic(&c1), 5)] {
-        let plain = network(&NetworkConfig::usual(setting.clone(), Kind::Plain, &c1), 21);
-        let mut trivial = network(&NetworkConfig::usual(setting, Kind::Equivariant, &c1), 22);
+    for (interface, scale) in [(wildlife(3, &c1), 3), (traffic(&c1), 5)] {
+        let plain = network(&NetworkConfig::usual(interface.clone(), NetworkKind::Plain, &c1), 21);
+        let mut trivial = network(&NetworkConfig::usual(interface, NetworkKind::Equivariant, &c1), 22);
         let values: Vec<Vec<f32>> = plain.parameters().into_iter().map(|p| p.1).collect();
         trivial.set_parameters(values).unwrap();
         assert_eq!(trivial.parameters(), plain.parameters());
@@ -71,7 +71,7 @@ fn without_symmetry_the_equivariant_network_is_the_plain_one() {
 #[test]
 fn widths_are_divided_by_the_root_of_the_order() {
     let d4 = group("D4");
-    let mut config = NetworkConfig::usual(wildlife(2, &d4), Kind::Equivariant, &d4);
+    let mut config = NetworkConfig::usual(wildlife(2, &d4), NetworkKind::Equivariant, &d4);
     config.widths.convolutions = [3, 9];
     config.widths.rounds = vec![20, 6, 3];
     let network = Network::init(&config, &mut || 0.1).unwrap();

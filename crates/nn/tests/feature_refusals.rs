@@ -4,7 +4,9 @@ mod common;
 
 use common::features::{WORLDS, collate, scenes};
 use common::{group, outputs, pulls, world, worlds};
-use equimarl_nn::{Batch, Cache, Kind, Network, NetworkConfig, Result, Scratch, SenderKind, Sent, Widths};
+use equimarl_nn::{
+    Batch, Cache, Network, NetworkConfig, NetworkKind, Result, Scratch, SenderKind, Sent, Widths,
+};
 
 fn refused<T: std::fmt::Debug>(result: Result<T>, words: &[&str]) {
     let error = result.map(|_| ()).unwrap_err().to_string();
@@ -25,28 +27,31 @@ fn with(change: impl Fn(&mut NetworkConfig)) -> Result<Network> {
 #[test]
 fn pictures_and_features_do_not_mix_yet() {
     assert!(with(|_| {}).is_ok());
-    refused(with(|c| c.setting.picture = [1, 21, 21]), &["picture", "not yet both"]);
-    for kind in [Kind::CentralEquivariant, Kind::CentralPlain] {
+    refused(with(|c| c.interface.image = [1, 21, 21]), &["image", "not yet both"]);
+    for kind in [NetworkKind::CentralEquivariant, NetworkKind::CentralPlain] {
         refused(with(|c| c.kind = kind), &[kind.name(), "feature vectors", "equivariant or a plain"]);
     }
     let c4 = group("C4");
-    let mut paper = NetworkConfig::usual(worlds::wildlife(3, 7, &c4), Kind::Equivariant, &c4);
-    paper.setting.senders = vec![SenderKind { name: "lamp".into(), features: String::new() }];
+    let mut paper = NetworkConfig::usual(worlds::wildlife(3, 7, &c4), NetworkKind::Equivariant, &c4);
+    paper.interface.senders = vec![SenderKind { name: "lamp".into(), features: String::new() }];
     refused(Network::init(&paper, &mut || 0.1), &["hear only each other", "`lamp`"]);
     // Neither of the two.
-    refused(with(|c| (c.setting.features, c.setting.senders) = (String::new(), vec![])), &["see neither"]);
+    refused(
+        with(|c| (c.interface.features, c.interface.senders) = (String::new(), vec![])),
+        &["see neither"],
+    );
 }
 
 #[test]
 fn groups_need_the_plane_only_where_it_is_used() {
     let c5 = |edge: &str| {
         let mut config = WORLDS[3].config();
-        config.setting.edge = edge.into();
+        config.interface.edge = edge.into();
         Network::init(&config, &mut || 0.1)
     };
     assert!(c5("rotation").is_ok());
     refused(c5(""), &["C5", "C1, C2, C4, D1, D2 and D4"]);
-    refused(with(|c| c.kind = Kind::Plain), &["plain", "C1", "C4"]);
+    refused(with(|c| c.kind = NetworkKind::Plain), &["plain", "C1", "C4"]);
     let mut large = WORLDS[3].config();
     large.group = "C300".into();
     refused(Network::init(&large, &mut || 0.1), &["300 elements", "256"]);
@@ -63,13 +68,13 @@ fn representations_that_do_not_fit_are_refused() {
         ("16777216*trivial", &["16777216 numbers", "4096"]),
         ("matrix[0 -2, 0.5 0]", &["orthogonal"]),
     ] {
-        refused(with(|c| c.setting.features = text.into()), words);
+        refused(with(|c| c.interface.features = text.into()), words);
     }
-    refused(with(|c| c.setting.features = vec!["trivial"; 65].join("+")), &["64 summands"]);
-    refused(with(|c| c.setting.features = "trivial+".repeat(900)), &["4096 bytes"]);
-    refused(with(|c| c.setting.edge = "pixels(9)".into()), &["`pixels`", "edge vector"]);
+    refused(with(|c| c.interface.features = vec!["trivial"; 65].join("+")), &["64 summands"]);
+    refused(with(|c| c.interface.features = "trivial+".repeat(900)), &["4096 bytes"]);
+    refused(with(|c| c.interface.edge = "pixels(9)".into()), &["`pixels`", "edge vector"]);
     refused(
-        with(|c| c.setting.senders[0].features = "dual(rotation)".into()),
+        with(|c| c.interface.senders[0].features = "dual(rotation)".into()),
         &["`dual`", "features of lamp"],
     );
     // What would have to be solved for as a large dense matrix: so many rotations written as one.
@@ -84,8 +89,8 @@ fn representations_that_do_not_fit_are_refused() {
         let row = |r: usize| (0..2 * blocks).map(|c| entry(r, c)).collect::<Vec<String>>().join(" ");
         let text = (0..2 * blocks).map(row).collect::<Vec<_>>().join(", ");
         let mut config = WORLDS[3].config();
-        (config.group, config.setting.actions) = ("C128".into(), "trivial".into());
-        (config.setting.features, config.setting.senders) = (format!("matrix[{text}]"), vec![]);
+        (config.group, config.interface.actions) = ("C128".into(), "trivial".into());
+        (config.interface.features, config.interface.senders) = (format!("matrix[{text}]"), vec![]);
         (config.widths.hidden, config.widths.rounds) = (vec![12], vec![12]);
         Network::init(&config, &mut || 0.1)
     };
@@ -106,13 +111,13 @@ fn names_of_senders_are_checked() {
         ("wall", &["two kinds", "`wall`"]),
         (&"x".repeat(65), &["1 to 64"]),
     ] {
-        refused(with(|c| c.setting.senders[0].name = name.into()), words);
+        refused(with(|c| c.interface.senders[0].name = name.into()), words);
     }
     for name in ["lamp-2", "rounds", "depot"] {
-        assert!(with(|c| c.setting.senders[0].name = name.into()).is_ok());
+        assert!(with(|c| c.interface.senders[0].name = name.into()).is_ok());
     }
     let many = || (0..17).map(|i| SenderKind { name: format!("k{i}"), features: String::new() }).collect();
-    refused(with(|c| c.setting.senders = many()), &["at most 16", "17"]);
+    refused(with(|c| c.interface.senders = many()), &["at most 16", "17"]);
 }
 
 #[test]
@@ -207,19 +212,19 @@ fn batches_that_contradict_themselves_are_refused() {
     );
 }
 
-/// What belongs to networks that look at pictures, and the other way round.
+/// What belongs to networks that look at images, and the other way round.
 #[test]
 fn the_other_kind_of_observation_is_refused() {
     let (c4, scenes) = (group("C4"), scenes(&WORLDS[1], &[3], 710));
-    let mut pictures =
-        common::network(&NetworkConfig::usual(world("wildlife", &c4).0, Kind::Equivariant, &c4), 711);
+    let mut images =
+        common::network(&NetworkConfig::usual(world("wildlife", &c4).0, NetworkKind::Equivariant, &c4), 711);
     let features = WORLDS[1].network(712);
-    assert!(pictures.forward(&collate(&scenes), &mut Cache::default()).is_err());
+    assert!(images.forward(&collate(&scenes), &mut Cache::default()).is_err());
     let (mut scratch, mut out) = (Scratch::default(), vec![]);
-    let [a, b] = [pictures.policy().unwrap(), features.policy().unwrap()];
-    refused(a.encode_features(&[0.0; 4], &mut scratch, &mut out), &["pictures, not feature vectors"]);
-    refused(a.encode_sender(0, &[0.0; 2], &mut scratch, &mut out), &["pictures, not feature vectors"]);
-    refused(a.round_among(0, &[0.0; 64], Sent::default(), &[], &mut scratch, &mut out), &["pictures"]);
+    let [a, b] = [images.policy().unwrap(), features.policy().unwrap()];
+    refused(a.encode_features(&[0.0; 4], &mut scratch, &mut out), &["images, not feature vectors"]);
+    refused(a.encode_sender(0, &[0.0; 2], &mut scratch, &mut out), &["images, not feature vectors"]);
+    refused(a.round_among(0, &[0.0; 64], Sent::default(), &[], &mut scratch, &mut out), &["images"]);
     refused(b.encode(&[0.0; 441], &mut scratch, &mut out), &["feature vectors, not pictures"]);
     refused(b.encode_features(&[0.0; 5], &mut scratch, &mut out), &["5 features", "made for 4"]);
     refused(b.encode_sender(0, &[0.0; 3], &mut scratch, &mut out), &["3 features", "made for 2"]);

@@ -7,7 +7,8 @@ use common::reference::Reference;
 use common::{Random, distance, everything, group, outputs, pass, pulls, worlds};
 use equimarl_group::Rep;
 use equimarl_nn::{
-    Batch, Cache, DenseModel, Judgement, Kind, Network, NetworkConfig, Scratch, Sent, Setting, Sharing,
+    Batch, Cache, DenseModel, Interface, Network, NetworkConfig, NetworkKind, PolicyOutput, Scratch, Sent,
+    Sharing,
 };
 use serde_json::json;
 
@@ -104,10 +105,10 @@ fn policies_turn_with_the_world() {
 fn plain_networks_do_not() {
     for world in &WORLDS[1..] {
         let [features, edge, lamp] = world.reps(&world.group()).map(|rep| format!("{}*trivial", rep.dim()));
-        let mut setting = world.setting();
-        (setting.features, setting.edge, setting.senders[0].features) = (features, edge, lamp);
-        setting.actions = format!("{}*trivial", Rep::parse(&world.group(), world.actions).unwrap().dim());
-        let config = NetworkConfig::usual(setting, Kind::Plain, &group("C1"));
+        let mut interface = world.interface();
+        (interface.features, interface.edge, interface.senders[0].features) = (features, edge, lamp);
+        interface.actions = format!("{}*trivial", Rep::parse(&world.group(), world.actions).unwrap().dim());
+        let config = NetworkConfig::usual(interface, NetworkKind::Plain, &group("C1"));
         let found = deviation(&common::network(&config, 470), world, world.group, world.actions, 471);
         assert!(found.iter().all(|d| *d > 1e-3), "{world:?}: {found:?}");
     }
@@ -273,7 +274,8 @@ fn results_do_not_depend_on_the_number_of_threads() {
 /// Larger, smaller, nothing: what a cache and a batch held before does not matter, nor which network used the cache.
 #[test]
 fn used_memory_gives_the_bits_of_fresh_memory() {
-    let (mut shared, mut said, mut batch) = (Cache::default(), Judgement::default(), Batch::with_senders(2));
+    let (mut shared, mut said, mut batch) =
+        (Cache::default(), PolicyOutput::default(), Batch::with_senders(2));
     for (i, world) in WORLDS.iter().enumerate() {
         let mut network = world.network(580 + i as u64);
         let (mut own, policy) = (Cache::default(), network.policy().unwrap());
@@ -292,8 +294,8 @@ fn used_memory_gives_the_bits_of_fresh_memory() {
 /// A world without senders and without edges is one too, also if its agents never hear anybody.
 #[test]
 fn nobody_needs_to_be_heard() {
-    let setting = Setting { senders: vec![], ..WORLDS[1].setting() };
-    let config = NetworkConfig::usual(setting, Kind::Equivariant, &group("C4"));
+    let interface = Interface { senders: vec![], ..WORLDS[1].interface() };
+    let config = NetworkConfig::usual(interface, NetworkKind::Equivariant, &group("C4"));
     let network = common::network(&config, 600);
     let policy = network.policy().unwrap();
     let mut batch = Batch::default();
@@ -388,14 +390,15 @@ fn layers_have_names_and_sizes() {
     assert!(network.dictionary().is_none());
 }
 
-/// Files of earlier versions say nothing of features, and neither do ours where there are none.
+/// Files of the first version say nothing of features, and have other names; ours say nothing of features where there are
+/// none.
 #[test]
-fn settings_of_pictures_are_written_as_before() {
+fn interfaces_of_the_first_version_are_read() {
     let c4 = group("C4");
-    let config = NetworkConfig::usual(worlds::wildlife(3, 7, &c4), Kind::Equivariant, &c4);
-    assert_eq!(config, NetworkConfig::usual(config.setting.clone(), Kind::Equivariant, &c4));
+    let config = NetworkConfig::usual(worlds::wildlife(3, 7, &c4), NetworkKind::Equivariant, &c4);
+    assert_eq!(config, NetworkConfig::usual(config.interface.clone(), NetworkKind::Equivariant, &c4));
     let text = serde_json::to_value(&config).unwrap();
-    let old = json!({
+    let first = json!({
         "setting": {
             "world": "wildlife", "agents": 3, "picture": [1, 21, 21], "actions": "perm[0 4 1 2 3]",
             "central_picture": [3, 21, 21], "central_heads": vec!["perm[0 4 1 2 3]"; 3],
@@ -404,12 +407,22 @@ fn settings_of_pictures_are_written_as_before() {
         "group": "C4",
         "widths": { "convolutions": [16, 32], "rounds": [64, 64], "hidden": [] },
     });
-    assert_eq!(text, old);
-    assert_eq!(serde_json::from_value::<NetworkConfig>(old).unwrap(), config);
+    assert_eq!(serde_json::from_value::<NetworkConfig>(first).unwrap(), config);
+    let now = json!({
+        "interface": {
+            "world": "wildlife", "agents": 3, "image": [1, 21, 21], "actions": "perm[0 4 1 2 3]",
+            "team_image": [3, 21, 21], "team_heads": vec!["perm[0 4 1 2 3]"; 3],
+        },
+        "kind": "equivariant",
+        "group": "C4",
+        "widths": { "convolutions": [16, 32], "rounds": [64, 64], "hidden": [] },
+    });
+    assert_eq!(text, now);
+    assert_eq!(serde_json::from_value::<NetworkConfig>(now).unwrap(), config);
     let config = WORLDS[1].config();
     let text = serde_json::to_value(&config).unwrap();
     assert_eq!(
-        text["setting"]["senders"],
+        text["interface"]["senders"],
         json!([{ "name": "lamp", "features": "rotation" }, { "name": "wall" }])
     );
     assert_eq!(serde_json::from_value::<NetworkConfig>(text).unwrap(), config);

@@ -5,7 +5,9 @@ mod common;
 use common::{Random, group, worlds};
 use equimarl_group::{Group, Rep};
 use equimarl_kernels::messages::Graph;
-use equimarl_nn::{Initial, Kind, Linear, MessageRound, Network, NetworkConfig, Packed, RoundWork, Space};
+use equimarl_nn::{
+    Initial, Linear, MessageRound, Network, NetworkConfig, NetworkKind, Packed, RoundWork, Space,
+};
 
 /// The plain network, and the two most symmetric ones.
 const GROUPS: [&str; 4] = ["C1", "C4", "D4", "C2"];
@@ -29,7 +31,7 @@ fn ratio(mut draw: impl FnMut(&mut Random) -> f64, seed: u64) -> f64 {
 }
 
 /// A filter at one place is a matrix from the pixels of its window, so that is what is tried: as a whole window is new
-/// each time, draws scatter less than those of a picture.
+/// each time, draws scatter less than those of an image.
 #[test]
 fn convolutions_keep_the_scale() {
     for name in GROUPS {
@@ -125,14 +127,14 @@ fn rounds_keep_the_scale() {
 #[test]
 fn policies_start_small_and_biases_at_zero() {
     for (kind, name) in [
-        (Kind::Plain, "C1"),
-        (Kind::Equivariant, "C4"),
-        (Kind::Equivariant, "D4"),
-        (Kind::CentralEquivariant, "C4"),
+        (NetworkKind::Plain, "C1"),
+        (NetworkKind::Equivariant, "C4"),
+        (NetworkKind::Equivariant, "D4"),
+        (NetworkKind::CentralEquivariant, "C4"),
     ] {
         let group = group(name);
-        let setting = worlds::wildlife(3, 7, &group);
-        let config = NetworkConfig::usual(setting, kind, &group);
+        let interface = worlds::wildlife(3, 7, &group);
+        let config = NetworkConfig::usual(interface, kind, &group);
         let mut random = Random::new(104);
         let mut squares = vec![];
         for _ in 0..20 {

@@ -165,7 +165,7 @@ proptest! {
     }
 }
 
-/// Channels and side of the pictures of small, wildlife and traffic encoders.
+/// Channels and side of the images of small, wildlife and traffic encoders.
 const PICTURES: [[usize; 2]; 4] = [[1, 15], [2, 17], [1, 21], [3, 35]];
 
 /// An encoder with packed weights.
@@ -173,7 +173,7 @@ fn encoder(group: &Group, [channels, side]: [usize; 2], random: &mut Random) -> 
     let regular = Rep::regular(group).unwrap();
     let copies = |n: usize| regular.copies((n / regular.dim()).max(1)).unwrap();
     let encoder = Encoder::new(&EncoderConfig {
-        picture: [channels, side, side],
+        image: [channels, side, side],
         hidden: copies(8),
         features: copies(16),
         kernels: [7, 5],
@@ -186,9 +186,9 @@ fn encoder(group: &Group, [channels, side]: [usize; 2], random: &mut Random) -> 
     (encoder, packed)
 }
 
-fn encoded((encoder, packed): &(Encoder, EncoderPacked), pictures: &[f32]) -> Vec<f32> {
-    let mut out = vec![0.0; pictures.len() / encoder.picture_len() * encoder.features()];
-    encoder.forward(packed, pictures, &mut EncoderWork::default(), &mut out).unwrap();
+fn encoded((encoder, packed): &(Encoder, EncoderPacked), images: &[f32]) -> Vec<f32> {
+    let mut out = vec![0.0; images.len() / encoder.picture_len() * encoder.features()];
+    encoder.forward(packed, images, &mut EncoderWork::default(), &mut out).unwrap();
     out
 }
 
@@ -229,9 +229,9 @@ fn a_picture_has_the_same_bits_in_any_company() {
     let x = random.normals(9 * 3 * 35 * 35);
     let together = encoded(&both, &x);
     let (mut scratch, mut alone) = (Default::default(), vec![0.0; 16]);
-    for (picture, row) in x.chunks_exact(3 * 35 * 35).zip(together.chunks_exact(16)) {
-        assert_eq!(encoded(&both, picture), row);
-        both.0.encode(&both.1, picture, &mut scratch, &mut alone).unwrap();
+    for (image, row) in x.chunks_exact(3 * 35 * 35).zip(together.chunks_exact(16)) {
+        assert_eq!(encoded(&both, image), row);
+        both.0.encode(&both.1, image, &mut scratch, &mut alone).unwrap();
         assert_eq!(alone, row);
     }
 }

@@ -5,14 +5,14 @@ mod common;
 use common::{Random, Screen, State, batch, distance, group, network, outputs, worlds};
 use equimarl_group::Plane;
 use equimarl_kernels::softmax::log_softmax;
-use equimarl_nn::{Kind, Network, NetworkConfig, Scratch, Sharing};
+use equimarl_nn::{Network, NetworkConfig, NetworkKind, Scratch, Sharing};
 
 const AGENTS: usize = 7;
 
-fn made(kind: Kind, name: &str, rounds: usize) -> (Network, Screen, Plane) {
+fn made(kind: NetworkKind, name: &str, rounds: usize) -> (Network, Screen, Plane) {
     let group = group(name);
-    let setting = worlds::wildlife(AGENTS, 7, &group);
-    let mut config = NetworkConfig::usual(setting, kind, &group);
+    let interface = worlds::wildlife(AGENTS, 7, &group);
+    let mut config = NetworkConfig::usual(interface, kind, &group);
     config.widths.rounds = vec![64; rounds];
     let network = network(&config, 90);
     let screen = Screen::of(&network, 3);
@@ -39,13 +39,15 @@ fn heard(state: &State, rounds: usize) -> Vec<Vec<bool>> {
 }
 
 fn logits(network: &Network, state: &State, screen: Screen, plane: &Plane) -> Vec<f32> {
-    // Pictures are not shared: no agent's result may come by way of another's.
+    // Images are not shared: no agent's result may come by way of another's.
     outputs(network, &batch(std::slice::from_ref(state), screen, &Sharing::None, plane)).logits
 }
 
 #[test]
 fn only_those_within_reach_matter() {
-    for (kind, name) in [(Kind::Plain, "C1"), (Kind::Equivariant, "C4"), (Kind::Equivariant, "D4")] {
+    for (kind, name) in
+        [(NetworkKind::Plain, "C1"), (NetworkKind::Equivariant, "C4"), (NetworkKind::Equivariant, "D4")]
+    {
         for rounds in 1..=3 {
             let (network, screen, plane) = made(kind, name, rounds);
             let mut random = Random::new(91);
@@ -77,7 +79,7 @@ fn only_those_within_reach_matter() {
 /// An edge vector belongs to the agent that hears: after one round nobody else notices.
 #[test]
 fn edge_vectors_are_local_too() {
-    let (network, screen, plane) = made(Kind::Equivariant, "C4", 1);
+    let (network, screen, plane) = made(NetworkKind::Equivariant, "C4", 1);
     let mut random = Random::new(92);
     let state = state(screen, &mut random);
     let before = logits(&network, &state, screen, &plane);
@@ -92,11 +94,13 @@ fn edge_vectors_are_local_too() {
     }
 }
 
-/// The local view does what the batched path does, to the bit: both use the same kernels in the same order. Where pictures
-/// are shared by orbits, a turned picture is not encoded and its features are permuted: 1e-5 is the promise.
+/// The local view does what the batched path does, to the bit: both use the same kernels in the same order. Where images
+/// are shared by orbits, a turned image is not encoded and its features are permuted: 1e-5 is the promise.
 #[test]
 fn the_local_view_agrees_with_the_batched_path() {
-    for (kind, name) in [(Kind::Plain, "C1"), (Kind::Equivariant, "C4"), (Kind::Equivariant, "D4")] {
+    for (kind, name) in
+        [(NetworkKind::Plain, "C1"), (NetworkKind::Equivariant, "C4"), (NetworkKind::Equivariant, "D4")]
+    {
         let (network, screen, plane) = made(kind, name, 2);
         let policy = network.policy().unwrap();
         let mut random = Random::new(93);
@@ -112,9 +116,9 @@ fn the_local_view_agrees_with_the_batched_path() {
             let mut scratch = Scratch::default();
             let mut features: Vec<Vec<f32>> = vec![];
             for key in &state.keys {
-                let (mut picture, mut own) = (vec![0.0; screen.pixels()], vec![]);
-                screen.render(key, &mut picture);
-                policy.encode(&picture, &mut scratch, &mut own).unwrap();
+                let (mut image, mut own) = (vec![0.0; screen.pixels()], vec![]);
+                screen.render(key, &mut image);
+                policy.encode(&image, &mut scratch, &mut own).unwrap();
                 features.push(own);
             }
             for l in 0..policy.rounds() {

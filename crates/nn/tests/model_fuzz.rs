@@ -6,8 +6,8 @@ mod common;
 use common::worlds;
 use equimarl_nn::model::{Entries, pack, unpack};
 use equimarl_nn::{
-    Batch, BatchBuilder, Cache, DenseModel, Error, Kind, Metadata, Network, NetworkConfig, Output,
-    SenderKind, Setting, Sharing, Widths,
+    Batch, BatchBuilder, Cache, DenseModel, Error, Interface, Metadata, Network, NetworkConfig, NetworkKind,
+    Output, SenderKind, Sharing, Widths,
 };
 use serde_json::{Value, json};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -37,11 +37,11 @@ impl Dice {
     }
 }
 
-fn small(kind: Kind, dice: &mut Dice) -> Network {
+fn small(kind: NetworkKind, dice: &mut Dice) -> Network {
     let group = "C4".parse().unwrap();
     let (rounds, hidden) = if kind.is_central() { (vec![], vec![4]) } else { (vec![4, 4], vec![]) };
     let config = NetworkConfig {
-        setting: worlds::wildlife(2, 5, &group),
+        interface: worlds::wildlife(2, 5, &group),
         kind,
         group: "C4".into(),
         widths: Widths { convolutions: [4, 4], rounds, hidden },
@@ -52,17 +52,17 @@ fn small(kind: Kind, dice: &mut Dice) -> Network {
 /// One that sees feature vectors.
 fn small_features(dice: &mut Dice) -> Network {
     let kind = |name: &str, features: &str| SenderKind { name: name.into(), features: features.into() };
-    let setting = Setting {
+    let interface = Interface {
         world: "made-up".into(),
         agents: 2,
         actions: "perm[0 4 1 2 3]".into(),
         features: "trivial + rotation".into(),
         edge: "rotation".into(),
         senders: vec![kind("lamp", "sign + trivial"), kind("wall", "")],
-        ..Setting::default()
+        ..Interface::default()
     };
     let widths = Widths { convolutions: [0, 0], rounds: vec![4, 4], hidden: vec![4] };
-    let config = NetworkConfig { setting, kind: Kind::Equivariant, group: "C4".into(), widths };
+    let config = NetworkConfig { interface, kind: NetworkKind::Equivariant, group: "C4".into(), widths };
     Network::init(&config, &mut || dice.number()).unwrap()
 }
 
@@ -82,18 +82,18 @@ fn feature_batch() -> Batch {
 }
 
 fn outputs(network: &Network) -> Output {
-    let setting = &network.config().setting;
-    if setting.sees_features() {
+    let interface = &network.config().interface;
+    if interface.sees_features() {
         let mut cache = Cache::default();
         network.clone().forward(&feature_batch(), &mut cache).unwrap();
         return cache.output().clone();
     }
     let mut builder = BatchBuilder::new(Sharing::None);
-    let mut pixels = setting.picture;
+    let mut pixels = interface.image;
     if network.is_central() {
-        pixels = setting.central_picture;
+        pixels = interface.team_image;
         builder.state(0, |_, key| *key);
-        builder.blind_agents(setting.agents);
+        builder.blind_agents(interface.agents);
     } else {
         (0..2).for_each(|key| builder.agent(key, |_, key| *key));
         builder.edge(0, 1, [1.0, 0.5]);
@@ -285,7 +285,8 @@ fn peak() -> Option<u64> {
 #[test]
 fn mutated_model_files_are_refused_or_the_same() {
     let mut dice = Dice(1);
-    let [local, central] = [Kind::Equivariant, Kind::CentralEquivariant].map(|kind| small(kind, &mut dice));
+    let [local, central] =
+        [NetworkKind::Equivariant, NetworkKind::CentralEquivariant].map(|kind| small(kind, &mut dice));
     let networks = [local, central, small_features(&mut dice)];
     let files: Vec<(usize, bool, Vec<u8>)> = (0..3)
         .flat_map(|i| {
@@ -324,11 +325,10 @@ fn mutated_model_files_are_refused_or_the_same() {
             Ok(network) => {
                 assert!(summary.is_ok(), "case {case}");
                 assert!(same_numbers(&other, bytes), "case {case}: other numbers were loaded");
-                // Other pictures are possible (the encoder takes any size); on the same ones it acts the same.
+                // Other images are possible (the encoder takes any size); on the same ones it acts the same.
                 if let Some(network) = network
-                    && network.config().setting.picture == networks[*index].config().setting.picture
-                    && network.config().setting.central_picture
-                        == networks[*index].config().setting.central_picture
+                    && network.config().interface.image == networks[*index].config().interface.image
+                    && network.config().interface.team_image == networks[*index].config().interface.team_image
                 {
                     assert_eq!(outputs(&network), expected[*index], "case {case}");
                 }

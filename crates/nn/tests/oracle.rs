@@ -5,25 +5,25 @@ mod common;
 use common::reference::Reference;
 use common::{Random, Screen, State, batch, everything, group, network, outputs, pulls, world};
 use equimarl_group::Plane;
-use equimarl_nn::{Batch, Kind, Network, NetworkConfig, Sharing};
+use equimarl_nn::{Batch, Network, NetworkConfig, NetworkKind, Sharing};
 
 /// The eight networks, wildlife's under more groups.
-const CASES: [(Kind, &str, &str); 15] = [
-    (Kind::Plain, "C1", "wildlife"),
-    (Kind::Plain, "C1", "traffic"),
-    (Kind::Equivariant, "C1", "wildlife"),
-    (Kind::Equivariant, "C2", "wildlife"),
-    (Kind::Equivariant, "C4", "wildlife"),
-    (Kind::Equivariant, "D4", "wildlife"),
-    (Kind::Equivariant, "C4", "traffic"),
-    (Kind::CentralPlain, "C1", "wildlife"),
-    (Kind::CentralPlain, "C1", "traffic"),
-    (Kind::CentralEquivariant, "C1", "wildlife"),
-    (Kind::CentralEquivariant, "C2", "wildlife"),
-    (Kind::CentralEquivariant, "C4", "wildlife"),
-    (Kind::CentralEquivariant, "D4", "wildlife"),
-    (Kind::CentralEquivariant, "C4", "traffic"),
-    (Kind::CentralEquivariant, "D4", "traffic"),
+const CASES: [(NetworkKind, &str, &str); 15] = [
+    (NetworkKind::Plain, "C1", "wildlife"),
+    (NetworkKind::Plain, "C1", "traffic"),
+    (NetworkKind::Equivariant, "C1", "wildlife"),
+    (NetworkKind::Equivariant, "C2", "wildlife"),
+    (NetworkKind::Equivariant, "C4", "wildlife"),
+    (NetworkKind::Equivariant, "D4", "wildlife"),
+    (NetworkKind::Equivariant, "C4", "traffic"),
+    (NetworkKind::CentralPlain, "C1", "wildlife"),
+    (NetworkKind::CentralPlain, "C1", "traffic"),
+    (NetworkKind::CentralEquivariant, "C1", "wildlife"),
+    (NetworkKind::CentralEquivariant, "C2", "wildlife"),
+    (NetworkKind::CentralEquivariant, "C4", "wildlife"),
+    (NetworkKind::CentralEquivariant, "D4", "wildlife"),
+    (NetworkKind::CentralEquivariant, "C4", "traffic"),
+    (NetworkKind::CentralEquivariant, "D4", "traffic"),
 ];
 
 struct Case {
@@ -34,13 +34,13 @@ struct Case {
     batch: Batch,
 }
 
-/// Two states: one of full pictures, and one of nearly empty ones as in the worlds, where many windows are alike and the
+/// Two states: one of full images, and one of nearly empty ones as in the worlds, where many windows are alike and the
 /// maximum is in several places at once.
-fn case((kind, name, place): (Kind, &str, &str), seed: u64) -> Case {
+fn case((kind, name, place): (NetworkKind, &str, &str), seed: u64) -> Case {
     let group = group(name);
-    let (setting, scale) = world(place, &group);
-    let agents = setting.agents;
-    let network = network(&NetworkConfig::usual(setting, kind, &group), seed);
+    let (interface, scale) = world(place, &group);
+    let agents = interface.agents;
+    let network = network(&NetworkConfig::usual(interface, kind, &group), seed);
     let (screen, mut random) = (Screen::of(&network, scale), Random::new(seed + 100));
     let states: Vec<State> = [(agents, 0.4), (agents - 1, 0.05)]
         .into_iter()

@@ -5,20 +5,20 @@ mod common;
 
 use common::{Random, Screen, State, batch, group, network, outputs, pass, pulls, world};
 use equimarl_group::Plane;
-use equimarl_nn::{Batch, Cache, Judgement, Kind, Network, NetworkConfig, Pictures};
+use equimarl_nn::{Batch, Cache, Images, Network, NetworkConfig, NetworkKind, PolicyOutput};
 
-const KINDS: [(Kind, &str); 4] = [
-    (Kind::Equivariant, "C4"),
-    (Kind::Plain, "C1"),
-    (Kind::CentralEquivariant, "C4"),
-    (Kind::CentralPlain, "C1"),
+const KINDS: [(NetworkKind, &str); 4] = [
+    (NetworkKind::Equivariant, "C4"),
+    (NetworkKind::Plain, "C1"),
+    (NetworkKind::CentralEquivariant, "C4"),
+    (NetworkKind::CentralPlain, "C1"),
 ];
 
 /// A network and batches of so many states each.
-fn made((kind, name): (Kind, &str), sizes: &[usize], seed: u64) -> (Network, Vec<Batch>) {
+fn made((kind, name): (NetworkKind, &str), sizes: &[usize], seed: u64) -> (Network, Vec<Batch>) {
     let group = group(name);
-    let (setting, scale) = world("wildlife", &group);
-    let network = network(&NetworkConfig::usual(setting, kind, &group), seed);
+    let (interface, scale) = world("wildlife", &group);
+    let network = network(&NetworkConfig::usual(interface, kind, &group), seed);
     let (screen, plane, mut random) =
         (Screen::of(&network, scale), Plane::new(&group).unwrap(), Random::new(seed + 1));
     let mut state = || match kind.is_central() {
@@ -37,7 +37,7 @@ fn made((kind, name): (Kind, &str), sizes: &[usize], seed: u64) -> (Network, Vec
 /// Larger, smaller, nothing, larger: what a cache held before does not matter, nor which network used it.
 #[test]
 fn a_used_cache_gives_the_bits_of_a_fresh_one() {
-    let (mut shared, mut said) = (Cache::default(), Judgement::default());
+    let (mut shared, mut said) = (Cache::default(), PolicyOutput::default());
     for (i, which) in KINDS.into_iter().enumerate() {
         let (mut network, batches) = made(which, &[3, 9, 1, 0, 5, 9], 300 + i as u64);
         let (mut own, policy) = (Cache::default(), network.policy().unwrap());
@@ -107,9 +107,9 @@ fn backward_refuses_what_is_not_of_its_forward_pass() {
 }
 
 fn pixels(batch: &mut Batch) -> &mut Vec<f32> {
-    match &mut batch.pictures {
-        Pictures::Pixels(pixels) => pixels,
-        Pictures::Book(_) => panic!("it was painted"),
+    match &mut batch.images {
+        Images::Pixels(pixels) => pixels,
+        Images::Book(_) => panic!("it was painted"),
     }
 }
 
@@ -161,7 +161,7 @@ fn a_coefficient_that_is_not_a_number_shows() {
     }
 }
 
-/// So does one in the pictures, and one in the gradients of the outputs.
+/// So does one in the images, and one in the gradients of the outputs.
 #[test]
 fn an_input_that_is_not_a_number_shows() {
     for which in KINDS {
@@ -171,7 +171,7 @@ fn an_input_that_is_not_a_number_shows() {
             let count = 1 + *broken.ids.iter().max().unwrap() as usize;
             let pixels = pixels(&mut broken);
             pixels.fill(0.0);
-            // The middle of every picture: inside of all but the outermost windows.
+            // The middle of every image: inside of all but the outermost windows.
             let one = pixels.len() / count;
             pixels.iter_mut().skip(one / 2).step_by(one).for_each(|p| *p = value);
             let output = outputs(&network, &broken);

@@ -5,7 +5,7 @@ mod common;
 use common::{group, worlds};
 use equimarl_group::Rep;
 use equimarl_nn::{
-    Encoder, EncoderConfig, Kind, Linear, MessageRound, Network, NetworkConfig, Setting, Space,
+    Encoder, EncoderConfig, Interface, Linear, MessageRound, Network, NetworkConfig, NetworkKind, Space,
 };
 
 /// The error's text, with all the words that it must have.
@@ -28,7 +28,7 @@ fn encoder(
     kernels: [usize; 2],
     strides: [usize; 2],
 ) -> equimarl_nn::Result<Encoder> {
-    Encoder::new(&EncoderConfig { picture: [1, side[0], side[1]], hidden, features, kernels, strides })
+    Encoder::new(&EncoderConfig { image: [1, side[0], side[1]], hidden, features, kernels, strides })
 }
 
 #[test]
@@ -93,7 +93,7 @@ fn pictures_turn_under_six_groups_only() {
     }
 }
 
-fn paper(kind: Kind, name: &str) -> NetworkConfig {
+fn paper(kind: NetworkKind, name: &str) -> NetworkConfig {
     let group = group(name);
     NetworkConfig::usual(worlds::wildlife(3, 7, &group), kind, &group)
 }
@@ -109,13 +109,13 @@ fn networks_with_wrong_groups_are_refused() {
         config.group = group.into();
         init(&config)
     };
-    refused(with(Kind::Plain, "C4"), &["plain", "C1", "C4"]);
-    refused(with(Kind::CentralPlain, "D4"), &["central-plain", "C1", "D4"]);
-    refused(with(Kind::Equivariant, "C8"), &["C8", "C1, C2, C4, D1, D2 and D4"]);
-    refused(with(Kind::Equivariant, "Q8"), &["Q"]);
-    refused(with(Kind::Equivariant, ""), &["group"]);
+    refused(with(NetworkKind::Plain, "C4"), &["plain", "C1", "C4"]);
+    refused(with(NetworkKind::CentralPlain, "D4"), &["central-plain", "C1", "D4"]);
+    refused(with(NetworkKind::Equivariant, "C8"), &["C8", "C1, C2, C4, D1, D2 and D4"]);
+    refused(with(NetworkKind::Equivariant, "Q8"), &["Q"]);
+    refused(with(NetworkKind::Equivariant, ""), &["group"]);
     // The actions were written for D4, which has two generators.
-    let mut config = paper(Kind::Equivariant, "D4");
+    let mut config = paper(NetworkKind::Equivariant, "D4");
     config.group = "C4".into();
     refused(init(&config), &["generator"]);
 }
@@ -123,7 +123,7 @@ fn networks_with_wrong_groups_are_refused() {
 #[test]
 fn networks_with_wrong_widths_are_refused() {
     let with = |change: &dyn Fn(&mut NetworkConfig)| {
-        let mut config = paper(Kind::Equivariant, "D4");
+        let mut config = paper(NetworkKind::Equivariant, "D4");
         change(&mut config);
         init(&config)
     };
@@ -135,7 +135,7 @@ fn networks_with_wrong_widths_are_refused() {
     refused(with(&|c| c.widths.rounds = vec![8; 17]), &["rounds", "16"]);
     refused(with(&|c| c.widths.hidden = vec![64]), &["hidden"]);
     assert!(with(&|c| c.widths.convolutions = [3, 3]).is_ok());
-    let mut central = paper(Kind::CentralEquivariant, "C4");
+    let mut central = paper(NetworkKind::CentralEquivariant, "C4");
     central.widths.rounds = vec![64];
     refused(init(&central), &["rounds"]);
     central.widths.rounds = vec![];
@@ -145,34 +145,37 @@ fn networks_with_wrong_widths_are_refused() {
 
 #[test]
 fn networks_with_wrong_heads_or_pictures_are_refused() {
-    let central = |change: &dyn Fn(&mut Setting)| {
-        let mut config = paper(Kind::CentralEquivariant, "C4");
-        change(&mut config.setting);
+    let central = |change: &dyn Fn(&mut Interface)| {
+        let mut config = paper(NetworkKind::CentralEquivariant, "C4");
+        change(&mut config.interface);
         init(&config)
     };
-    refused(central(&|s| drop(s.central_heads.pop())), &["3 agents", "10 logits"]);
-    refused(central(&|s| s.central_heads = vec![]), &["0 logits"]);
-    refused(central(&|s| s.central_heads[0] = "2*trivial".into()), &["12 logits"]);
+    refused(central(&|s| drop(s.team_heads.pop())), &["3 agents", "10 logits"]);
+    refused(central(&|s| s.team_heads = vec![]), &["0 logits"]);
+    refused(central(&|s| s.team_heads[0] = "2*trivial".into()), &["12 logits"]);
     refused(central(&|s| s.agents = 4), &["4 agents"]);
     refused(central(&|s| s.agents = 0), &["agents"]);
     refused(central(&|s| s.agents = usize::MAX), &["agents"]);
     refused(central(&|s| s.actions = "perm[1 2 0]".into()), &["perm[1 2 0]", "C4"]); // a third of a turn
     refused(central(&|s| s.actions = "nonsense".into()), &["nonsense"]);
-    refused(central(&|s| s.central_picture = [0, 21, 21]), &[]);
-    refused(central(&|s| s.central_picture = [3, 22, 22]), &["21, 23"]);
-    refused(central(&|s| s.central_picture = [3, usize::MAX, usize::MAX]), &["pictures"]);
+    refused(central(&|s| s.team_image = [0, 21, 21]), &[]);
+    refused(central(&|s| s.team_image = [3, 22, 22]), &["21, 23"]);
+    refused(central(&|s| s.team_image = [3, usize::MAX, usize::MAX]), &["images"]);
     // A city that is not square has no quarter turn.
     let c4 = group("C4");
-    let city = NetworkConfig::usual(worlds::traffic(2, 3, &c4), Kind::CentralEquivariant, &c4);
+    let city = NetworkConfig::usual(worlds::traffic(2, 3, &c4), NetworkKind::CentralEquivariant, &c4);
     refused(init(&city), &["C4", "6 agents"]);
-    let local =
-        NetworkConfig { kind: Kind::Equivariant, widths: paper(Kind::Equivariant, "C4").widths, ..city };
+    let local = NetworkConfig {
+        kind: NetworkKind::Equivariant,
+        widths: paper(NetworkKind::Equivariant, "C4").widths,
+        ..city
+    };
     assert!(init(&local).is_ok(), "local networks do not mind");
 }
 
 #[test]
 fn parameters_that_do_not_fit_are_refused() {
-    let mut network = init(&paper(Kind::Equivariant, "C4")).unwrap();
+    let mut network = init(&paper(NetworkKind::Equivariant, "C4")).unwrap();
     let values: Vec<Vec<f32>> = network.parameters().into_iter().map(|p| p.1).collect();
     refused(network.set_parameters(values[..values.len() - 1].to_vec()), &["coefficients"]);
     let mut more = values.clone();
@@ -191,11 +194,11 @@ fn parameters_that_do_not_fit_are_refused() {
 
 #[test]
 fn kinds_have_names() {
-    for kind in Kind::ALL {
-        assert_eq!(kind.name().parse::<Kind>().unwrap(), kind);
+    for kind in NetworkKind::ALL {
+        assert_eq!(kind.name().parse::<NetworkKind>().unwrap(), kind);
     }
     refused(
-        "equivarient".parse::<Kind>(),
+        "equivarient".parse::<NetworkKind>(),
         &["equivarient", "equivariant, plain, central-equivariant, central-plain"],
     );
 }

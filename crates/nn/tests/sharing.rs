@@ -1,4 +1,4 @@
-//! Encoding equal and turned pictures once changes nothing but the time it takes.
+//! Encoding equal and turned images once changes nothing but the time it takes.
 
 mod common;
 
@@ -7,26 +7,26 @@ use common::{
     world, worlds,
 };
 use equimarl_group::{Group, Plane};
-use equimarl_nn::{Batch, Kind, Network, NetworkConfig, Output, Sharing};
+use equimarl_nn::{Batch, Network, NetworkConfig, NetworkKind, Output, Sharing};
 use std::collections::HashSet;
 
-/// Kind, group, world.
-const CASES: [(Kind, &str, &str); 9] = [
-    (Kind::Equivariant, "C2", "wildlife"),
-    (Kind::Equivariant, "C4", "wildlife"),
-    (Kind::Equivariant, "D1", "wildlife"),
-    (Kind::Equivariant, "D2", "wildlife"),
-    (Kind::Equivariant, "D4", "wildlife"),
-    (Kind::Equivariant, "C4", "traffic"),
-    (Kind::CentralEquivariant, "C4", "wildlife"),
-    (Kind::CentralEquivariant, "D4", "wildlife"),
-    (Kind::CentralEquivariant, "C4", "traffic"),
+/// NetworkKind, group, world.
+const CASES: [(NetworkKind, &str, &str); 9] = [
+    (NetworkKind::Equivariant, "C2", "wildlife"),
+    (NetworkKind::Equivariant, "C4", "wildlife"),
+    (NetworkKind::Equivariant, "D1", "wildlife"),
+    (NetworkKind::Equivariant, "D2", "wildlife"),
+    (NetworkKind::Equivariant, "D4", "wildlife"),
+    (NetworkKind::Equivariant, "C4", "traffic"),
+    (NetworkKind::CentralEquivariant, "C4", "wildlife"),
+    (NetworkKind::CentralEquivariant, "D4", "wildlife"),
+    (NetworkKind::CentralEquivariant, "C4", "traffic"),
 ];
 
-fn made((kind, name, place): (Kind, &str, &str), seed: u64) -> (Network, Group, Plane, Screen) {
+fn made((kind, name, place): (NetworkKind, &str, &str), seed: u64) -> (Network, Group, Plane, Screen) {
     let group = group(name);
-    let (setting, scale) = world(place, &group);
-    let network = network(&NetworkConfig::usual(setting, kind, &group), seed);
+    let (interface, scale) = world(place, &group);
+    let network = network(&NetworkConfig::usual(interface, kind, &group), seed);
     let (plane, screen) = (Plane::new(&group).unwrap(), Screen::of(&network, scale));
     (network, group, plane, screen)
 }
@@ -44,21 +44,21 @@ fn all_ways_of_sharing_agree() {
     for (i, case) in CASES.into_iter().enumerate() {
         let (network, group, plane, screen) = made(case, 40 + i as u64);
         let mut random = Random::new(41 + i as u64);
-        let agents = network.config().setting.agents;
+        let agents = network.config().interface.agents;
         let states = familiar(screen, network.is_central(), agents, &mut random);
         let shared = |sharing: &Sharing| batch(&states, screen, sharing, &plane);
         let (none, distinct, orbit) =
             (shared(&Sharing::None), shared(&Sharing::Distinct), shared(&network.sharing()));
 
-        let pictures = |b: &Batch| {
-            let pixels = b.pictures.pixels().unwrap();
+        let images = |b: &Batch| {
+            let pixels = b.images.pixels().unwrap();
             pixels.len() / screen.pixels()
         };
         let keys: Vec<&Key> = states.iter().flat_map(|s| &s.keys).collect();
-        assert_eq!(pictures(&none), keys.len());
-        assert_eq!(pictures(&distinct), keys.iter().collect::<HashSet<_>>().len());
-        assert_eq!(pictures(&orbit), orbits(&states, screen, &group, &plane));
-        assert!(pictures(&orbit) < pictures(&distinct) && pictures(&distinct) < pictures(&none));
+        assert_eq!(images(&none), keys.len());
+        assert_eq!(images(&distinct), keys.iter().collect::<HashSet<_>>().len());
+        assert_eq!(images(&orbit), orbits(&states, screen, &group, &plane));
+        assert!(images(&orbit) < images(&distinct) && images(&distinct) < images(&none));
 
         let plain = everything(&network, &none, 42);
         for (how, batch) in [("distinct", distinct), ("orbits", orbit)] {
@@ -78,7 +78,7 @@ fn a_state_has_the_same_bits_in_any_company() {
     for (i, case) in CASES.into_iter().enumerate() {
         let (network, _, plane, screen) = made(case, 60 + i as u64);
         let mut random = Random::new(61 + i as u64);
-        let agents = network.config().setting.agents;
+        let agents = network.config().interface.agents;
         let mut states = familiar(screen, network.is_central(), agents, &mut random);
         for sharing in [Sharing::None, Sharing::Distinct, network.sharing()] {
             states.reverse();
@@ -98,7 +98,7 @@ fn a_state_has_the_same_bits_in_any_company() {
 #[test]
 fn plain_networks_share_equal_pictures_only() {
     let c1 = group("C1");
-    let setting = worlds::wildlife(3, 7, &c1);
-    let network = network(&NetworkConfig::usual(setting, Kind::Plain, &c1), 80);
+    let interface = worlds::wildlife(3, 7, &c1);
+    let network = network(&NetworkConfig::usual(interface, NetworkKind::Plain, &c1), 80);
     assert_eq!(network.sharing(), Sharing::Distinct);
 }

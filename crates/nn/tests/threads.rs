@@ -4,25 +4,25 @@ mod common;
 
 use common::{Random, Screen, State, batch, everything, group, network, worlds};
 use equimarl_group::Plane;
-use equimarl_nn::{Kind, NetworkConfig};
+use equimarl_nn::{NetworkConfig, NetworkKind};
 
 /// Large enough that kernels share their work: they stay on one thread below two million multiply-adds, which a round of
 /// 64 features passes at 500 agents.
 #[test]
 fn results_do_not_depend_on_the_number_of_threads() {
     for (kind, name, world) in [
-        (Kind::Equivariant, "C4", "wildlife"),
-        (Kind::Plain, "C1", "wildlife"),
-        (Kind::Equivariant, "D4", "traffic"),
-        (Kind::CentralEquivariant, "C4", "wildlife"),
-        (Kind::CentralPlain, "C1", "traffic"),
+        (NetworkKind::Equivariant, "C4", "wildlife"),
+        (NetworkKind::Plain, "C1", "wildlife"),
+        (NetworkKind::Equivariant, "D4", "traffic"),
+        (NetworkKind::CentralEquivariant, "C4", "wildlife"),
+        (NetworkKind::CentralPlain, "C1", "traffic"),
     ] {
         let group = group(name);
-        let (setting, scale) = match world {
+        let (interface, scale) = match world {
             "wildlife" => (worlds::wildlife(4, 7, &group), 3),
             _ => (worlds::traffic(2, 2, &group), 5),
         };
-        let config = NetworkConfig::usual(setting, kind, &group);
+        let config = NetworkConfig::usual(interface, kind, &group);
         let network = network(&config, 110);
         let policy = network.policy().unwrap();
         let (screen, mut random) = (Screen::of(&network, scale), Random::new(111));
@@ -33,7 +33,7 @@ fn results_do_not_depend_on_the_number_of_threads() {
             })
             .collect();
         if !kind.is_central() {
-            // The same pictures for many more agents.
+            // The same images for many more agents.
             (0..7).for_each(|_| states.extend_from_within(..20));
         }
         let plane = Plane::new(&group).unwrap();

@@ -9,17 +9,17 @@
 
 use equimarl_render::{GifWriter, Result, save_svg, terminal};
 use equimarl_worlds::{
-    Batch, Controller, Envs, Exact, Moment, Named, Purpose, Stream, Traffic, TrafficOptions, Wildlife, World,
-    watched_episode,
+    Controller, EnvBatch, Envs, Exact, Moment, Named, Purpose, Stream, Traffic, TrafficOptions, Wildlife,
+    World, watched_episode,
 };
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 fn main() -> Result<()> {
     let folder = PathBuf::from(std::env::args().nth(1).unwrap_or_else(|| ".".into()));
-    show(&mut Batch::of(&Wildlife::new(4, 7)?, 1), "greedy", 2, &folder.join("wildlife"))?;
+    show(&mut EnvBatch::of(&Wildlife::new(4, 7)?, 1), "greedy", 2, &folder.join("wildlife"))?;
     let city = Traffic::new(TrafficOptions::default())?;
-    show(&mut Batch::of(&city, 1), "longest-queue", 40, &folder.join("traffic"))?;
+    show(&mut EnvBatch::of(&city, 1), "longest-queue", 40, &folder.join("traffic"))?;
 
     let city = TrafficOptions { rows: 100, cols: 100, arrival_steps: 400, ..TrafficOptions::default() };
     let mut city = Traffic::new(city)?;

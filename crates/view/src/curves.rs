@@ -63,7 +63,7 @@ fn chart(world: &str, records: &[&Record], ask: &Ask, width: f64) -> Chart {
     let measure = records.first().map_or(Measure::RETURN, |r| Measure::of(&r.world));
     let mut groups: Vec<(String, Vec<&Record>)> = vec![];
     for record in records {
-        let name = if ask.group { setting(record, records) } else { record.name.clone() };
+        let name = if ask.group { interface(record, records) } else { record.name.clone() };
         match groups.iter_mut().find(|g| g.0 == name) {
             Some(group) => group.1.push(record),
             None => groups.push((name, vec![record])),
@@ -99,7 +99,7 @@ fn chart(world: &str, records: &[&Record], ask: &Ask, width: f64) -> Chart {
 }
 
 /// What runs that differ only in their seed have in common: the method, and what else sets it apart from the others.
-fn setting(record: &Record, all: &[&Record]) -> String {
+fn interface(record: &Record, all: &[&Record]) -> String {
     let config = &record.config;
     let mut name = config.method.to_string();
     let differs = |of: &dyn Fn(&Record) -> String| all.iter().any(|r| of(r) != of(record));

@@ -7,8 +7,8 @@
 use crate::error::{Answer, Refusal};
 use crate::models::Model;
 use crate::{look, settings, symmetry};
-use equimarl_learn::{check_fit, likeliest};
-use equimarl_nn::Judgement;
+use equimarl_learn::{check_fit, greedy_action};
+use equimarl_nn::PolicyOutput;
 use equimarl_worlds::scene::Edit;
 use equimarl_worlds::{End, Envs, GroupAction, Purpose, Registry, Stream, StreamState};
 use serde::Deserialize;
@@ -46,7 +46,7 @@ pub(crate) struct Ask {
     /// Whether the team takes a step.
     #[serde(default)]
     step: bool,
-    /// Whether it takes its likeliest actions.
+    /// Whether it takes its greedy actions.
     #[serde(default)]
     greedy: bool,
     /// The turn of the twin, by name.
@@ -72,7 +72,7 @@ pub(crate) fn answer(registry: &Registry, model: &Model, ask: &Ask) -> Answer<Va
     let mut actions = vec![];
     let mut end = End::Running;
     if ask.step {
-        let (said, _) = look::judge(policy, &*envs)?;
+        let (said, _) = look::forward(policy, &*envs)?;
         actions = choose(&said, policy.actions(), ask.greedy, &mut choice);
         put_stream(&mut *envs, &chance)?;
         let outcome = envs.step_one(0, &actions)?;
@@ -87,7 +87,7 @@ pub(crate) fn answer(registry: &Registry, model: &Model, ask: &Ask) -> Answer<Va
     }
     let acts = GroupAction::new(envs.spec())?;
     let start = Instant::now();
-    let (said, layers) = look::judge(policy, &*envs)?;
+    let (said, layers) = look::forward(policy, &*envs)?;
     answer["microseconds"] = json!(start.elapsed().as_micros() as u64);
     answer["streams"] = json!([position(&chance)?, position(&choice)?]);
     answer["world"] = look::world(envs.spec(), &acts.group);
@@ -132,9 +132,9 @@ fn state(envs: &dyn Envs) -> Answer<Value> {
     Ok(state)
 }
 
-fn choose(said: &Judgement, actions: usize, greedy: bool, choice: &mut Stream) -> Vec<usize> {
+fn choose(said: &PolicyOutput, actions: usize, greedy: bool, choice: &mut Stream) -> Vec<usize> {
     let one = |row: &[f32]| {
-        if greedy { likeliest(row) } else { equimarl_learn::sample(actions, |a| row[a], choice.unit()) }
+        if greedy { greedy_action(row) } else { equimarl_learn::sample(actions, |a| row[a], choice.unit()) }
     };
     said.log_probabilities.chunks(actions).map(one).collect()
 }

@@ -3,7 +3,7 @@
 use crate::error::{Answer, Refusal};
 use equimarl_group::{Group, Rep};
 use equimarl_learn::observe;
-use equimarl_nn::{Features, Judgement, Policy, Sharing};
+use equimarl_nn::{Features, Policy, PolicyOutput, Sharing};
 use equimarl_worlds::scene::Scene;
 use equimarl_worlds::{Edges, End, Envs, Spec};
 use serde_json::{Map, Value, json};
@@ -15,7 +15,7 @@ const MAX_ITEMS: usize = 20_000;
 
 /// What the policy says of one state, each picture encoded by itself: sharing turned pictures would make every network
 /// look equivariant.
-pub(crate) fn judge(policy: &Policy, envs: &dyn Envs) -> Answer<(Judgement, Vec<Features>)> {
+pub(crate) fn forward(policy: &Policy, envs: &dyn Envs) -> Answer<(PolicyOutput, Vec<Features>)> {
     Ok(policy.explain(&observe(envs, policy.config(), &Sharing::None)?)?)
 }
 
@@ -53,7 +53,7 @@ pub(crate) fn view(
     policy: &Policy,
     envs: &dyn Envs,
     actions: &[usize],
-    (said, layers): (&Judgement, &[Features]),
+    (said, layers): (&PolicyOutput, &[Features]),
     pictured: &[usize],
 ) -> Answer<Value> {
     let (world, agents) = (envs.world(0), envs.spec().agents);

@@ -5,8 +5,8 @@ use crate::runs::{Row, Runs};
 use crate::settings::{as_json, describe};
 use equimarl_group::Group;
 use equimarl_learn::checkpoint::Snapshot;
-use equimarl_learn::{RunFolder, setting, world_of};
-use equimarl_nn::{Kind, Network, NetworkConfig, Policy};
+use equimarl_learn::{RunFolder, interface, world_of};
+use equimarl_nn::{Network, NetworkConfig, NetworkKind, Policy};
 use equimarl_worlds::{Purpose, Registry, Stream, WorldConfig};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use std::time::SystemTime;
 /// Teams that stay in memory.
 const KEPT: usize = 12;
 /// The kinds of networks of untrained teams.
-const FRESH: [Kind; 2] = [Kind::Equivariant, Kind::Plain];
+const FRESH: [NetworkKind; 2] = [NetworkKind::Equivariant, NetworkKind::Plain];
 /// A fresh policy head is close to zero, and every action about as likely. Larger, it has opinions that one can see.
 const OPINION: f32 = 25.0;
 
@@ -155,11 +155,11 @@ fn of_file(registry: &Registry, file: &Path) -> Result<Model> {
 }
 
 /// A network with random weights.
-fn fresh(registry: &Registry, world: &WorldConfig, kind: Kind) -> Answer<Model> {
+fn fresh(registry: &Registry, world: &WorldConfig, kind: NetworkKind) -> Answer<Model> {
     let usual = registry.get(&world.name)?.symmetries(&world.settings).usual;
     let group: Group = if kind.is_plain() { Group::cyclic(1)? } else { usual.parse()? };
     let envs = registry.make(world, &group, 1)?;
-    let config = NetworkConfig::usual(setting(envs.spec(), kind)?, kind, &group);
+    let config = NetworkConfig::usual(interface(envs.spec(), kind)?, kind, &group);
     let mut stream = Stream::new(1, Purpose::Weights, 0);
     let mut network = Network::init(&config, &mut || stream.normal())?;
     for (name, range) in network.named() {

@@ -2,9 +2,9 @@
 //! pi(g s)\[g i\]\[g a\] - pi(s)\[i\]\[a\] for every agent i and action a, and V(g s) - V(s).
 
 use crate::error::{Answer, Refusal};
-use crate::look::{self, judge};
+use crate::look::{self, forward};
 use equimarl_group::{Element, Group, Plane};
-use equimarl_nn::{Judgement, Policy};
+use equimarl_nn::{Policy, PolicyOutput};
 use equimarl_worlds::{Envs, GroupAction};
 use serde_json::{Value, json};
 
@@ -47,7 +47,7 @@ pub(crate) fn twin(
     (policy, acts): (&Policy, &GroupAction),
     envs: &dyn Envs,
     taken: &[usize],
-    said: &Judgement,
+    said: &PolicyOutput,
     name: &str,
     pictured: &[usize],
 ) -> Answer<Value> {
@@ -60,7 +60,7 @@ pub(crate) fn twin(
     }
     let exact = envs.exact().ok_or_else(|| Refusal::impossible("this world cannot be turned"))?;
     let turned = exact.transformed(g)?;
-    let (there, there_layers) = judge(policy, &*turned)?;
+    let (there, there_layers) = forward(policy, &*turned)?;
     let (agents, actions) = (envs.spec().agents, policy.actions());
     let to_agent: Vec<usize> = (0..agents).map(|i| acts.agent(g, i)).collect();
     let to_action: Vec<usize> = (0..actions).map(|a| acts.action(g, a)).collect();

@@ -1,7 +1,7 @@
 //! Environment steps of the wildlife world on one core, random actions drawn from a stream included.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use equimarl_worlds::{Batch, Canvas, End, Outcome, Purpose, Stream, Wildlife, wildlife};
+use equimarl_worlds::{Canvas, End, EnvBatch, Outcome, Purpose, Stream, Wildlife, wildlife};
 
 const WORLDS: usize = 16;
 
@@ -10,7 +10,7 @@ fn steps(c: &mut Criterion) {
     group.throughput(Throughput::Elements(WORLDS as u64));
     for drones in [3, 4, 48] {
         let world = Wildlife::new(drones, 7).unwrap();
-        let mut batch = Batch::new(&world, WORLDS, 1, Purpose::World).unwrap();
+        let mut batch = EnvBatch::new(&world, WORLDS, 1, Purpose::World).unwrap();
         let mut stream = Stream::new(1, Purpose::Action, 0);
         let mut actions = vec![0; WORLDS * drones];
         let mut outcomes = vec![Outcome { reward: 0.0, end: End::Running }; WORLDS];

@@ -10,8 +10,8 @@ use std::sync::Arc;
 /// Worlds that are stepped together, each with its own random stream.
 ///
 /// ```
-/// use equimarl_worlds::{Batch, End, Outcome, Purpose, Wildlife};
-/// let mut batch = Batch::new(&Wildlife::new(3, 7)?, 16, 1, Purpose::World)?;
+/// use equimarl_worlds::{EnvBatch, End, Outcome, Purpose, Wildlife};
+/// let mut batch = EnvBatch::new(&Wildlife::new(3, 7)?, 16, 1, Purpose::World)?;
 /// let actions = vec![0; batch.len() * batch.agents()];
 /// let mut outcomes = vec![Outcome { reward: 0.0, end: End::Running }; batch.len()];
 /// let mut ended = 0;
@@ -22,16 +22,16 @@ use std::sync::Arc;
 /// # Ok::<(), equimarl_worlds::Error>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct Batch<W: Exact> {
+pub struct EnvBatch<W: Exact> {
     worlds: Vec<W>,
     streams: Vec<Stream>,
     agents: usize,
 }
 
-impl<W: Exact> Batch<W> {
+impl<W: Exact> EnvBatch<W> {
     /// `count` copies of `world` as it is, at least one.
-    pub fn of(world: &W, count: usize) -> Batch<W> {
-        Batch {
+    pub fn of(world: &W, count: usize) -> EnvBatch<W> {
+        EnvBatch {
             worlds: vec![world.clone(); count.max(1)],
             streams: (0..count.max(1) as u64).map(|e| Stream::new(0, Purpose::World, e)).collect(),
             agents: world.spec().agents,
@@ -42,8 +42,8 @@ impl<W: Exact> Batch<W> {
     ///
     /// # Errors
     /// If a world cannot be reset.
-    pub fn new(world: &W, count: usize, seed: u64, purpose: Purpose) -> Result<Batch<W>> {
-        let mut batch = Batch::of(world, count);
+    pub fn new(world: &W, count: usize, seed: u64, purpose: Purpose) -> Result<EnvBatch<W>> {
+        let mut batch = EnvBatch::of(world, count);
         for (e, (world, stream)) in batch.worlds.iter_mut().zip(&mut batch.streams).enumerate() {
             *stream = Stream::new(seed, purpose, e as u64);
             world.reset(stream)?;
@@ -146,7 +146,7 @@ impl<W: Exact> Batch<W> {
         json!({ "worlds": worlds, "streams": streams })
     }
 
-    /// Continues from what [`Batch::save`] wrote.
+    /// Continues from what [`EnvBatch::save`] wrote.
     ///
     /// # Errors
     /// If it is of other worlds or of another number of them. Nothing changes then.

@@ -1,7 +1,7 @@
 //! Environments of one world side by side, whatever world it is: types are erased here, once per batch.
 
 use crate::audit::{AuditReport, audit};
-use crate::batch::{Batch, Canvas};
+use crate::batch::{Canvas, EnvBatch};
 use crate::error::{Error, Result};
 use crate::scene::Edit;
 use crate::spec::Spec;
@@ -149,7 +149,7 @@ impl dyn Envs {
     }
 }
 
-impl<W: Exact> Envs for Batch<W> {
+impl<W: Exact> Envs for EnvBatch<W> {
     fn spec(&self) -> &Arc<Spec> {
         self.world_spec()
     }
@@ -184,11 +184,11 @@ impl<W: Exact> Envs for Batch<W> {
     }
 
     fn save(&self) -> Value {
-        Batch::save(self)
+        EnvBatch::save(self)
     }
 
     fn load(&mut self, state: &Value) -> Result<Resumed> {
-        Batch::load(self, state).map(|()| Resumed::State)
+        EnvBatch::load(self, state).map(|()| Resumed::State)
     }
 
     fn exact(&self) -> Option<&dyn ExactEnvs> {
@@ -200,17 +200,17 @@ impl<W: Exact> Envs for Batch<W> {
     }
 }
 
-impl<W: Exact> ExactEnvs for Batch<W> {
+impl<W: Exact> ExactEnvs for EnvBatch<W> {
     fn painter(&self) -> Box<dyn Painter> {
         Box::new(OfState(self.worlds()[0].clone()))
     }
 
     fn fork(&self, count: usize) -> Box<dyn Envs> {
-        Box::new(Batch::of(&self.worlds()[0], count))
+        Box::new(EnvBatch::of(&self.worlds()[0], count))
     }
 
     fn ids(&self, ids: &mut [u64]) {
-        Batch::ids(self, ids);
+        EnvBatch::ids(self, ids);
     }
 
     fn look(&self, canvas: &mut Option<Canvas>, images: &mut [f32]) {

@@ -212,7 +212,7 @@ impl Summary {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::batch::Batch;
+    use crate::batch::EnvBatch;
     use crate::controller::Named;
     use crate::envs::Loose;
     use crate::scene::Scene;
@@ -221,8 +221,8 @@ mod tests {
     use crate::world::{Edges, Outcome};
     use std::sync::Arc;
 
-    fn drones() -> Batch<Wildlife> {
-        Batch::of(&Wildlife::new(3, 7).unwrap(), 1)
+    fn drones() -> EnvBatch<Wildlife> {
+        EnvBatch::of(&Wildlife::new(3, 7).unwrap(), 1)
     }
 
     fn named(name: &str) -> Result<Named> {

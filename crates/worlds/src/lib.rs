@@ -41,7 +41,7 @@ mod world;
 
 pub use action::GroupAction;
 pub use audit::{AuditReport, Counterexample, ElementReport, ROUNDING, audit};
-pub use batch::{Batch, Canvas};
+pub use batch::{Canvas, EnvBatch};
 pub use controller::{Controller, Named, uniform};
 pub use envs::{Envs, ExactEnvs, Loose, Painter, Resumed};
 pub use episode::{Episode, Moment, Statistic, Summary, Tally, episode, null_is_nan, play, watched_episode};

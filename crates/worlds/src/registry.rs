@@ -327,7 +327,7 @@ fn check_envs(envs: &dyn Envs, name: &str, group: &Group) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::batch::Batch;
+    use crate::batch::EnvBatch;
     use crate::settings::Value;
     use crate::wildlife::Wildlife;
     use crate::world::World;
@@ -355,7 +355,7 @@ mod tests {
             let mut spec = Wildlife::new(2, 5)?.under(group)?.spec().as_ref().clone();
             spec.world = "river".into();
             spec.agents = self.2;
-            Ok(Box::new(Batch::of(&Wildlife::new(2, 5)?.under(group)?.declared(spec), count)))
+            Ok(Box::new(EnvBatch::of(&Wildlife::new(2, 5)?.under(group)?.declared(spec), count)))
         }
     }
 

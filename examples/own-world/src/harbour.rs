@@ -9,8 +9,8 @@
 use equimarl_group::{Element, Group, Plane};
 use equimarl_worlds::scene::{ActionMark, AgentMark, Colour, Edit, Handle, Scene, Shape, cell_at};
 use equimarl_worlds::{
-    Actions, Batch, Better, Definition, Edges, End, Envs, Error, Exact, Measure, Opt, Outcome, Over, Result,
-    Senders, Settings, Spec, Stream, Symmetries, World, moves,
+    Actions, Better, Definition, Edges, End, EnvBatch, Envs, Error, Exact, Measure, Opt, Outcome, Over,
+    Result, Senders, Settings, Spec, Stream, Symmetries, World, moves,
 };
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -335,6 +335,6 @@ impl Definition for Harbour {
 
     fn make(&self, settings: &Settings, group: &Group, count: usize) -> Result<Box<dyn Envs>> {
         let state = State::new(settings.whole("boats")?, settings.whole("size")?, group)?;
-        Ok(Box::new(Batch::of(&state, count)))
+        Ok(Box::new(EnvBatch::of(&state, count)))
     }
 }

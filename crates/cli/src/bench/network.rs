@@ -9,7 +9,7 @@ use equimarl_group::Group;
 use equimarl_kernels::linear::{Linear, Packed};
 use equimarl_kernels::{Level, peak};
 use equimarl_learn::{LossConfig, Observer, Optimiser, Samples, States, random_states};
-use equimarl_nn::{Batch, Cache, Kind, Scratch, Sharing};
+use equimarl_nn::{Batch, Cache, NetworkKind, Scratch, Sharing};
 use equimarl_worlds::{Edges, Purpose, Stream, WorldConfig};
 use std::time::{Duration, Instant};
 
@@ -17,7 +17,7 @@ const STATES: usize = 20;
 /// At least this many repetitions, however slow they are.
 const LEAST: usize = 10;
 
-/// Which pictures are encoded, and how.
+/// Which images are encoded, and how.
 #[derive(Clone, Copy, PartialEq)]
 enum Encoding {
     /// What they are made of, once: what training does.
@@ -37,7 +37,7 @@ pub fn run(seconds: f64) -> Result<Vec<Line>> {
         described.is_ok_and(|d| d.spec.image.is_some())
     };
     for name in registry().names().into_iter().filter(with_images) {
-        for kind in [Kind::Equivariant, Kind::Plain] {
+        for kind in [NetworkKind::Equivariant, NetworkKind::Plain] {
             for threads in [1, 2] {
                 for encoding in [Encoding::Dictionary, Encoding::Distinct, Encoding::Every] {
                     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build()?;
@@ -71,7 +71,12 @@ pub fn run(seconds: f64) -> Result<Vec<Line>> {
 }
 
 /// The median time of weights, collation, forward, backward and Adam, in milliseconds.
-fn minibatch(name: String, (world, kind): (&str, Kind), encoding: Encoding, time: Duration) -> Result<Line> {
+fn minibatch(
+    name: String,
+    (world, kind): (&str, NetworkKind),
+    encoding: Encoding,
+    time: Duration,
+) -> Result<Line> {
     let (world, group) = usual(world, kind)?;
     let mut network = fresh(&usual_config(&world, kind, &group)?, 1)?;
     let seen = random_states(&*registry().make(&world, &group, 1)?, STATES, 1)?;
@@ -114,8 +119,8 @@ fn minibatch(name: String, (world, kind): (&str, Kind), encoding: Encoding, time
         ("optimiser", adam),
         ("collation", collation),
     ]);
-    let images = batch.pictures.count(seen.spec().image.unwrap_or_default().iter().product());
-    let what = if batch.pictures.pixels().is_some() { "pixels" } else { "parts" };
+    let images = batch.images.count(seen.spec().image.unwrap_or_default().iter().product());
+    let what = if batch.images.pixels().is_some() { "pixels" } else { "parts" };
     Ok(Line { name, value, unit: "ms", note: format!("{images} images, {what}"), shares })
 }
 
@@ -147,7 +152,7 @@ fn samples(batch: &Batch, actions: usize) -> Samples {
 }
 
 /// A world as it usually is, and the group of its networks of a kind.
-fn usual(world: &str, kind: Kind) -> Result<(WorldConfig, Group)> {
+fn usual(world: &str, kind: NetworkKind) -> Result<(WorldConfig, Group)> {
     let world = registry().usual(world)?;
     let group = if kind.is_plain() { None } else { registry().usual_group(&world) };
     let group = group.map_or(Group::cyclic(1), |name| name.parse())?;
@@ -156,10 +161,10 @@ fn usual(world: &str, kind: Kind) -> Result<(WorldConfig, Group)> {
 
 /// The median time of one agent's decision, in microseconds: of the agent with the most neighbours in some random states.
 fn decision(world: &str, time: Duration) -> Result<f64> {
-    let (world, group) = usual(world, Kind::Equivariant)?;
-    let policy = fresh(&usual_config(&world, Kind::Equivariant, &group)?, 1)?.policy()?;
+    let (world, group) = usual(world, NetworkKind::Equivariant)?;
+    let policy = fresh(&usual_config(&world, NetworkKind::Equivariant, &group)?, 1)?.policy()?;
     let states = random_states(&*registry().make(&world, &group, 1)?, STATES, 1)?;
-    let mut picture = vec![0.0; states.spec().image.unwrap_or_default().iter().product()];
+    let mut image = vec![0.0; states.spec().image.unwrap_or_default().iter().product()];
     let (mut heard, mut most, mut at) = (Edges::default(), Edges::default(), (0, 0));
     for e in 0..states.len() {
         for agent in 0..states.spec().agents {
@@ -174,8 +179,8 @@ fn decision(world: &str, time: Duration) -> Result<f64> {
         (0..policy.rounds()).map(|l| vec![0.5; policy.message_len(l) * heard.len()]).collect();
     let (mut scratch, mut own, mut mixed) = (Scratch::default(), vec![], vec![]);
     let mut step = || -> Result<()> {
-        state.observe(at.1, &mut picture);
-        policy.encode(&picture, &mut scratch, &mut own)?;
+        state.observe(at.1, &mut image);
+        policy.encode(&image, &mut scratch, &mut own)?;
         for (l, received) in received.iter().enumerate() {
             policy.round(l, &own, &edges, received, &mut scratch, &mut mixed)?;
             std::mem::swap(&mut own, &mut mixed);

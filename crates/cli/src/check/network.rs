@@ -4,7 +4,7 @@ use crate::examples::examples;
 use crate::network::{self, fresh, usual_config};
 use crate::output::{print, print_json, table};
 use crate::registry;
-use crate::world::{WorldArgs, names};
+use crate::world::{WorldArgs, methods, names};
 use anyhow::{Context, Result, ensure};
 use clap::Args as ClapArgs;
 use equimarl_group::Group;
@@ -24,9 +24,8 @@ pub struct Args {
     /// The world; a model knows its own.
     #[arg(long, value_name = "NAME", required_unless_present = "model", value_parser = names())]
     world: Option<String>,
-    /// The method whose network is checked: equivariant, plain, augment-random, augment-full, central-equivariant or
-    /// central-plain; a model knows its own.
-    #[arg(long, required_unless_present = "model")]
+    /// The method whose network is checked; a model knows its own.
+    #[arg(long, value_name = "NAME", required_unless_present = "model", value_parser = methods())]
     method: Option<Method>,
     /// A trained network: a run directory or a model file. Without it, a fresh one is checked.
     #[arg(long, value_name = "RUN_OR_FILE")]
@@ -60,7 +59,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     if args.json {
         let mut value = serde_json::to_value(&report)?;
         value["parameters"] = json!(parameters);
-        value["world"] = json!(config.setting.world);
+        value["world"] = json!(config.interface.world);
         value["method"] = json!(args.method.map_or(kind.name(), |m| m.name()));
         value["network"] = json!(kind.name());
         value["group"] = json!(group.name());
@@ -69,7 +68,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     } else {
         let title = format!(
             "{} {} network, {parameters} parameters, in {} random states under {group}\n\n",
-            config.setting.world, kind, report.states
+            config.interface.world, kind, report.states
         );
         print(&(title + &text(&report, claims)))?;
     }

@@ -4,7 +4,7 @@ use super::team::Team;
 use crate::output::{print, print_json};
 use anyhow::{Context, Result, ensure};
 use clap::Args as ClapArgs;
-use equimarl_fleet::audit::{Findings, Record};
+use equimarl_fleet::audit::{Findings, Recording};
 use equimarl_worlds::WorldConfig;
 use serde_json::json;
 use std::path::PathBuf;
@@ -27,7 +27,7 @@ pub struct Args {
 }
 
 pub fn run(args: &Args) -> Result<ExitCode> {
-    let record = Record::load(&args.folder)?;
+    let record = Recording::load(&args.folder)?;
     let about = &record.about;
     let model = match (&args.model, about["model"].as_str()) {
         (Some(model), _) => model.clone(),

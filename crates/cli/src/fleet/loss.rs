@@ -6,7 +6,7 @@ use crate::output::{print, print_json, table};
 use crate::world::WorldArgs;
 use anyhow::{Result, ensure};
 use clap::Args as ClapArgs;
-use equimarl_fleet::{Agent, Fallback, Faults, Host, RunConfig, Seal, pool};
+use equimarl_fleet::{Agent, Fallback, Faults, Host, RunConfig, Signer, pool};
 use equimarl_lab::figure::{Chart, Colour, Point, Reference, Series};
 use equimarl_nn::model::write_file;
 use equimarl_worlds::Statistic;
@@ -103,7 +103,7 @@ fn measure(teams: &[Team], run: &RunConfig, faults: &Faults, fallback: &str) -> 
     let (mut means, mut all, mut missed, mut expected) = (vec![], vec![], 0, 0);
     for team in teams {
         let way = Fallback::named(fallback, &team.spec)?;
-        let (returns, report) = play(team, team.host(run.plan(), Seal::Open)?, faults, way)?;
+        let (returns, report) = play(team, team.host(run.plan(), Signer::Open)?, faults, way)?;
         means.push(returns.iter().sum::<f64>() / returns.len() as f64);
         all.extend(returns);
         missed += report.0;
@@ -121,7 +121,7 @@ fn measure(teams: &[Team], run: &RunConfig, faults: &Faults, fallback: &str) -> 
 /// The returns, and the numbers of missed and expected messages.
 fn play(team: &Team, mut host: Host, faults: &Faults, fallback: Fallback) -> Result<(Vec<f64>, (u64, u64))> {
     let agent = |index| {
-        let agent = Agent::new(index, team.policy.clone(), team.fingerprint, Seal::Open)?;
+        let agent = Agent::new(index, team.policy.clone(), team.fingerprint, Signer::Open)?;
         Ok(agent.with_fallback(fallback))
     };
     let agents: Result<Vec<Agent>> = (0..team.agents()).map(agent).collect();

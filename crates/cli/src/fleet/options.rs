@@ -16,7 +16,7 @@ pub struct PlanArgs {
     /// The seed of the episodes [default: 0].
     #[arg(long, allow_negative_numbers = true, value_parser = whole::<u64>)]
     pub seed: Option<u64>,
-    /// Agents take their likeliest action instead of drawing one.
+    /// Agents take their greedy action instead of drawing one.
     #[arg(long)]
     pub greedy: bool,
     /// How long an agent waits for its neighbours in a round [default: 200].

@@ -9,7 +9,7 @@ use crate::output::print;
 use crate::train::signals;
 use anyhow::{Context, Result, bail, ensure};
 use equimarl_fleet::{
-    Agent, Fleet, Founding, Member, Moment, RunConfig, Tap, Zenoh, found, node, split_address,
+    Agent, Fleet, Founding, Member, MessageLog, Moment, RunConfig, Zenoh, found, node, split_address,
 };
 use equimarl_nn::model::{read_file, write_file};
 use std::io::Read;
@@ -92,16 +92,16 @@ pub fn agent(args: &AgentArgs) -> Result<ExitCode> {
     }
     let me = Member::agent(args.agent);
     let fleet = listening(&args.fleet, args.listen, me)?;
-    let seal = fleet.seal(me)?;
+    let signer = fleet.signer(me)?;
     let team = Team::of(&fleet)?;
     let faults = args.faults.faults(team.agents())?;
     let fallback = args.faults.fallback(&team.spec)?;
     let mut peers: Vec<Member> = team.may_meet(args.agent)?.into_iter().map(Member::agent).collect();
     peers.push(Member::WORLD);
-    let tap = match &args.record {
+    let log = match &args.record {
         Some(folder) => {
             std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
-            Some(Tap::new(&free_name(folder, &me.to_string()))?)
+            Some(MessageLog::new(&free_name(folder, &me.to_string()))?)
         }
         None => None,
     };
@@ -116,22 +116,22 @@ pub fn agent(args: &AgentArgs) -> Result<ExitCode> {
     };
     say(&format!("listening on {}, asking the world to be let in", fleet.listens(me)?));
     loop {
-        let mut agent = Agent::new(args.agent, team.policy.clone(), team.fingerprint, seal.clone())?;
+        let mut agent = Agent::new(args.agent, team.policy.clone(), team.fingerprint, signer.clone())?;
         agent = agent.with_fallback(fallback);
         let (mut joined, mut flushed) = (false, Instant::now());
-        node::run_agent(&mut agent, &mut transport, &faults, tap.as_ref(), &stop, &mut |agent| {
+        node::run_agent(&mut agent, &mut transport, &faults, log.as_ref(), &stop, &mut |agent| {
             if agent.joined() && !joined {
                 joined = true;
                 say("joined");
             }
-            if let Some(tap) = tap.as_ref().filter(|_| flushed.elapsed() > Duration::from_millis(500)) {
+            if let Some(log) = log.as_ref().filter(|_| flushed.elapsed() > Duration::from_millis(500)) {
                 flushed = Instant::now();
                 // Told at the end, if it still fails then.
-                let _ = tap.flush();
+                let _ = log.flush();
             }
         })?;
-        if let Some(tap) = &tap {
-            tap.flush()?;
+        if let Some(log) = &log {
+            log.flush()?;
         }
         say(if agent.over() { "the run is over" } else { "stopped" });
         if !args.stay || stop() {
@@ -193,25 +193,25 @@ pub type Tend<'a> = &'a mut dyn FnMut(&mut Live, Option<u32>) -> Result<()>;
 
 pub fn host(what: &Hosting<'_>, live: Live, tend: Tend<'_>, farewell: &mut dyn FnMut()) -> Result<ExitCode> {
     let (team, plan) = (what.team, what.fleet.config.run.plan());
-    let seal = what.fleet.seal(Member::WORLD)?;
-    let mut host = team.host(plan, seal)?;
+    let signer = what.fleet.signer(Member::WORLD)?;
+    let mut host = team.host(plan, signer)?;
     let mut live = live;
     let run = &what.fleet.config.run;
-    let tap = what.record.map(|folder| Tap::new(&free_name(folder, "world"))).transpose()?;
-    if let Some(tap) = &tap {
-        tap.about(&header(what.team, run, "zenoh")?);
+    let log = what.record.map(|folder| MessageLog::new(&free_name(folder, "world"))).transpose()?;
+    if let Some(log) = &log {
+        log.about(&header(what.team, run, "zenoh")?);
     }
     let agents: Vec<Member> = (0..what.team.agents()).map(Member::agent).collect();
     let mut transport = Zenoh::open(what.fleet, Member::WORLD, &agents)?;
     let signal = signals()?;
     let mut flushed = Instant::now();
     let ended =
-        node::run_host(&mut host, &mut transport, tap.as_ref(), &mut |host, moment: Option<Moment>| {
+        node::run_host(&mut host, &mut transport, log.as_ref(), &mut |host, moment: Option<Moment>| {
             live.show(host);
-            if let Some(tap) = tap.as_ref().filter(|_| flushed.elapsed() > Duration::from_millis(200)) {
+            if let Some(log) = log.as_ref().filter(|_| flushed.elapsed() > Duration::from_millis(200)) {
                 flushed = Instant::now();
                 // Told at the end, if it still fails then.
-                let _ = tap.flush();
+                let _ = log.flush();
             }
             // The step that is being decided now.
             let step = moment.map(|_| host.place().step);
@@ -221,8 +221,8 @@ pub fn host(what: &Hosting<'_>, live: Live, tend: Tend<'_>, farewell: &mut dyn F
     // Everybody is told that it is over before the world is gone.
     farewell();
     live.close();
-    if let Some(tap) = &tap {
-        tap.flush()?;
+    if let Some(log) = &log {
+        log.flush()?;
     }
     ended?;
     finish(&host, host.report().seconds(), false, about(what.team, run, "zenoh"), what.json)?;

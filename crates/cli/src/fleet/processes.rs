@@ -118,7 +118,7 @@ pub fn run(args: &run::Args, team: &Team) -> Result<ExitCode> {
 
 /// A new folder that only we can read.
 fn private_folder() -> Result<PathBuf> {
-    let random: [u8; 8] = equimarl_fleet::seal::random()?;
+    let random: [u8; 8] = equimarl_fleet::signer::random()?;
     let name: String = random.iter().map(|b| format!("{b:02x}")).collect();
     let folder = std::env::temp_dir().join(format!("equimarl-fleet-{name}"));
     let mut builder = std::fs::DirBuilder::new();

@@ -9,7 +9,7 @@ use crate::train::signals;
 use crate::world::{WorldArgs, names};
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args as ClapArgs;
-use equimarl_fleet::{Agent, RunConfig, Seal, Tap, pool};
+use equimarl_fleet::{Agent, MessageLog, RunConfig, Signer, pool};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -114,32 +114,32 @@ pub fn header(team: &Team, run: &RunConfig, transport: &str) -> Result<Value> {
 
 fn in_process(args: &Args, team: &Team) -> Result<ExitCode> {
     let run = args.plan.apply(RunConfig::default());
-    let mut host = team.host(run.plan(), Seal::Open)?;
+    let mut host = team.host(run.plan(), Signer::Open)?;
     let faults = args.faults.faults(team.agents())?;
     let fallback = args.faults.fallback(&team.spec)?;
     let agents: Result<Vec<Agent>> = (0..team.agents())
         .map(|index| {
             let crash = args.crash.iter().filter(|c| c.agent == index).map(|c| c.step).min();
-            let agent = Agent::new(index, team.policy.clone(), team.fingerprint, Seal::Open)?;
+            let agent = Agent::new(index, team.policy.clone(), team.fingerprint, Signer::Open)?;
             Ok(agent.with_fallback(fallback).with_crash(crash))
         })
         .collect();
-    let tap = args.record.as_ref().map(|folder| Tap::new(&folder.join("fleet.jsonl"))).transpose()?;
-    if let Some(tap) = &tap {
-        tap.about(&header(team, &run, "in-process")?);
+    let log = args.record.as_ref().map(|folder| MessageLog::new(&folder.join("fleet.jsonl"))).transpose()?;
+    if let Some(log) = &log {
+        log.about(&header(team, &run, "in-process")?);
     }
     let usual = || std::thread::available_parallelism().map_or(1, usize::from);
     let threads = args.threads.unwrap_or_else(usual);
     ensure!((1..=1024).contains(&threads), "--threads must be between 1 and 1024, not {threads}");
     let signal = signals()?;
     let mut live = Live::new(args.quiet || args.json, true);
-    pool::run(&mut host, agents?, &faults, tap.clone(), threads, &mut |host, _| {
+    pool::run(&mut host, agents?, &faults, log.clone(), threads, &mut |host, _| {
         live.show(host);
         Ok(signal.load(Ordering::Relaxed) == 0)
     })?;
     live.close();
-    if let Some(tap) = &tap {
-        tap.flush()?;
+    if let Some(log) = &log {
+        log.flush()?;
     }
     finish(&host, live.seconds(), true, about(team, &run, "in-process"), args.json)?;
     Ok(match signal.load(Ordering::Relaxed) {

@@ -4,7 +4,7 @@ use crate::network::{self, Trained, model_file};
 use crate::registry;
 use crate::world::WorldArgs;
 use anyhow::{Context, Result};
-use equimarl_fleet::{Host, Plan, Seal};
+use equimarl_fleet::{Host, RunPlan, Signer};
 use equimarl_learn::check_fit;
 use equimarl_nn::Policy;
 use equimarl_nn::model::{fnv1a, read_file};
@@ -69,8 +69,8 @@ impl Team {
     }
 
     /// The world's host.
-    pub fn host(&self, plan: Plan, seal: Seal) -> Result<Host> {
-        Ok(Host::new(self.make()?, plan, (&*self.policy, self.fingerprint), seal)?)
+    pub fn host(&self, plan: RunPlan, signer: Signer) -> Result<Host> {
+        Ok(Host::new(self.make()?, plan, (&*self.policy, self.fingerprint), signer)?)
     }
 
     /// The agents that an agent may ever talk to.

@@ -4,7 +4,7 @@ use super::SweepArgs;
 use crate::output::{print, print_json, table};
 use anyhow::Result;
 use clap::Args as ClapArgs;
-use equimarl_lab::Standing;
+use equimarl_lab::RunStatus;
 use equimarl_lab::engine::slurm;
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -21,19 +21,19 @@ pub struct Args {
 
 pub fn run(args: &Args, ask_queue: bool) -> Result<ExitCode> {
     let folder = args.sweep.open()?;
-    let standings = folder.standings()?;
+    let statuses = folder.statuses()?;
     let queue = if ask_queue { slurm::queue(&folder)? } else { BTreeMap::new() };
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     let (mut rows, mut runs) = (vec![], vec![]);
-    for (index, (planned, standing)) in folder.sweep.runs.iter().zip(&standings).enumerate() {
+    for (index, (planned, status)) in folder.sweep.runs.iter().zip(&statuses).enumerate() {
         // The folders know what is over; the queue knows what is not.
-        let live = queue.get(&index).filter(|_| !standing.is_done());
-        let state = live.map_or(standing.word().to_string(), |l| l.state.to_lowercase());
-        let why = match (standing, live) {
+        let live = queue.get(&index).filter(|_| !status.is_done());
+        let state = live.map_or(status.word().to_string(), |l| l.state.to_lowercase());
+        let why = match (status, live) {
             (_, Some(live)) => {
                 format!("job {} {}", live.task, if live.reason == "None" { "" } else { &live.reason })
             }
-            (Standing::Failed(why), None) => why.clone(),
+            (RunStatus::Failed(why), None) => why.clone(),
             _ => String::new(),
         };
         let why = why.trim().to_string();

@@ -10,7 +10,7 @@ use crate::train::signals;
 use anyhow::{Context, Result, bail, ensure};
 use clap::{Args as ClapArgs, Subcommand, ValueEnum};
 use equimarl_lab::engine::{local, slurm};
-use equimarl_lab::{Folder, Standing, Sweep};
+use equimarl_lab::{Folder, RunStatus, Sweep};
 use serde_json::json;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
@@ -169,15 +169,15 @@ fn make(args: &MakeArgs) -> Result<ExitCode> {
 
 /// Which of the asked runs are still to be made.
 fn to_make(args: &MakeArgs, folder: &Folder, asked: &[usize]) -> Result<Vec<usize>> {
-    let standings = folder.standings()?;
+    let statuses = folder.statuses()?;
     let mut indices = vec![];
     for &index in asked {
         folder.planned(index)?;
-        match &standings[index] {
-            Standing::Finished | Standing::Kept => continue,
-            Standing::Failed(_) if !args.retry => continue,
-            Standing::Failed(_) => folder.forgive(index)?,
-            Standing::Running | Standing::Stopped | Standing::Waiting => {}
+        match &statuses[index] {
+            RunStatus::Finished | RunStatus::Kept => continue,
+            RunStatus::Failed(_) if !args.retry => continue,
+            RunStatus::Failed(_) => folder.clear_failure(index)?,
+            RunStatus::Running | RunStatus::Stopped | RunStatus::Waiting => {}
         }
         indices.push(index);
     }
@@ -228,14 +228,14 @@ fn here(args: &MakeArgs, folder: &Folder, asked: &[usize], indices: &[usize]) ->
 
 /// How the asked runs stand after all were tried. `died` are those whose processes ended without a word.
 fn outcome(args: &MakeArgs, folder: &Folder, asked: &[usize], died: &[(usize, String)]) -> Result<ExitCode> {
-    let all = folder.standings()?;
-    let standings: Vec<(usize, &Standing)> = asked.iter().map(|&i| (i, &all[i])).collect();
-    let count = |word: &str| standings.iter().filter(|(_, s)| s.word() == word).count();
+    let all = folder.statuses()?;
+    let statuses: Vec<(usize, &RunStatus)> = asked.iter().map(|&i| (i, &all[i])).collect();
+    let count = |word: &str| statuses.iter().filter(|(_, s)| s.word() == word).count();
     let name = |i: usize| folder.sweep.runs[i].name.as_str();
-    let failed: Vec<(usize, &str, &str)> = standings
+    let failed: Vec<(usize, &str, &str)> = statuses
         .iter()
         .filter_map(|&(i, s)| match s {
-            Standing::Failed(why) => Some((i, name(i), why.as_str())),
+            RunStatus::Failed(why) => Some((i, name(i), why.as_str())),
             _ => None,
         })
         .collect();
@@ -250,12 +250,12 @@ fn outcome(args: &MakeArgs, folder: &Folder, asked: &[usize], died: &[(usize, St
             runs.iter().map(|(i, name, why)| json!({ "index": i, "name": name, "reason": why })).collect()
         };
         print_json(&json!({
-            "sweep": folder.sweep.name, "folder": folder.path, "runs": standings.len(), "finished": finished,
+            "sweep": folder.sweep.name, "folder": folder.path, "runs": statuses.len(), "finished": finished,
             "kept": kept, "failed": listed(&failed), "died": listed(&died),
-            "left": standings.len() - finished - kept - failed.len(),
+            "left": statuses.len() - finished - kept - failed.len(),
         }))?;
     } else if !args.quiet {
-        let mut text = format!("{} of {} runs are finished", finished + kept, standings.len());
+        let mut text = format!("{} of {} runs are finished", finished + kept, statuses.len());
         if kept > 0 {
             text += &format!(", {kept} of them kept from before");
         }
@@ -268,7 +268,7 @@ fn outcome(args: &MakeArgs, folder: &Folder, asked: &[usize], died: &[(usize, St
         }
         print(&text)?;
     }
-    Ok(if finished + kept == standings.len() { ExitCode::SUCCESS } else { ExitCode::from(1) })
+    Ok(if finished + kept == statuses.len() { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 
 fn there(args: &MakeArgs, folder: &Folder, indices: &[usize]) -> Result<ExitCode> {

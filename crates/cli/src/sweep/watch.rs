@@ -1,7 +1,7 @@
 //! What one sees of a sweep: a bar for all runs and one for each process; plain lines where there is no terminal.
 
 use equimarl_lab::engine::local::Note;
-use equimarl_lab::{Folder, Standing};
+use equimarl_lab::{Folder, RunStatus};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
@@ -59,13 +59,13 @@ impl<'a> Watch<'a> {
                     self.bars[worker].set_position(steps);
                 }
             }
-            Note::Ends { index, standing, .. } => {
+            Note::Ends { index, status, .. } => {
                 let name = &self.folder.sweep.runs[index].name;
-                if standing.is_done() || matches!(standing, Standing::Failed(_)) {
+                if status.is_done() || matches!(status, RunStatus::Failed(_)) {
                     self.done += 1;
                     self.total.inc(1);
                 }
-                if let Standing::Failed(why) = &standing {
+                if let RunStatus::Failed(why) = &status {
                     self.say(&format!("failed: {index} {name}: {why}"));
                 } else if !self.live && (self.last.elapsed() >= BETWEEN_LINES || self.done == self.all) {
                     self.last = Instant::now();

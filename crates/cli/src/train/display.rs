@@ -90,7 +90,7 @@ impl Display {
                 } else {
                     let gap = found.gap.map_or(String::new(), |g| format!(", {g:.3} below the optimum"));
                     self.say(&format!(
-                        "evaluated after {steps} steps: {:.3} (likeliest actions), {:.3} (sampled){gap}",
+                        "evaluated after {steps} steps: {:.3} (greedy actions), {:.3} (sampled){gap}",
                         found.greedy.total.mean, found.sampled.total.mean
                     ));
                 }

@@ -12,7 +12,7 @@ use crate::number::whole;
 use crate::output::print;
 use crate::provenance;
 use crate::registry;
-use crate::world::{WorldArgs, names};
+use crate::world::{WorldArgs, methods, names};
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args as ClapArgs;
 use equimarl_learn::folder::{RunFolder, SUMMARY};
@@ -41,9 +41,8 @@ pub struct Args {
     /// The world to learn in [default: the first one].
     #[arg(long, value_name = "NAME", value_parser = names())]
     world: Option<String>,
-    /// How to learn: equivariant, plain, augment-random, augment-full, central-equivariant or central-plain [default:
-    /// equivariant].
-    #[arg(long)]
+    /// How to learn [default: equivariant].
+    #[arg(long, value_name = "NAME", value_parser = methods())]
     method: Option<Method>,
     /// The symmetry that is built in or augmented with [default: what networks of the world usually get].
     #[arg(long)]
@@ -284,7 +283,7 @@ fn closing(summary: &Summary, measure: Option<&str>, folder: &Path) -> String {
         number(Some(summary.steps_per_second)),
     );
     text += &format!(
-        "{learned}; evaluated {} (likeliest actions), {} (sampled)\n",
+        "{learned}; evaluated {} (greedy actions), {} (sampled)\n",
         number(evaluation.map(|e| e.greedy.total.mean)),
         number(evaluation.map(|e| e.sampled.total.mean)),
     );
@@ -294,7 +293,7 @@ fn closing(summary: &Summary, measure: Option<&str>, folder: &Path) -> String {
     if let Some(name) = measure {
         let mean = |played: &Played| played.measures.get(name).map(|s| s.mean);
         text += &format!(
-            "{name} in training {}; evaluated {} (likeliest actions), {} (sampled)\n",
+            "{name} in training {}; evaluated {} (greedy actions), {} (sampled)\n",
             number(summary.measure(name).map(|s| s.mean)),
             number(evaluation.and_then(|e| mean(&e.greedy))),
             number(evaluation.and_then(|e| mean(&e.sampled))),

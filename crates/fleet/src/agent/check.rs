@@ -2,44 +2,44 @@
 
 use super::{Agent, Phase};
 use crate::member::Member;
-use crate::message::{Header, Kind, Place};
+use crate::message::{Header, MessageKind, StepId};
 use crate::payload::Welcome;
 use crate::tally::Reason;
 
 impl Agent {
     /// The checks that cost nothing, then the signature.
     pub(super) fn check<'a>(&mut self, bytes: &'a [u8]) -> std::result::Result<(Header, &'a [u8]), Reason> {
-        let (header, payload) = Header::read(bytes, self.seal.overhead())?;
+        let (header, payload) = Header::read(bytes, self.signer.overhead())?;
         if header.receiver != self.me {
             return Err(Reason::Misaddressed);
         }
         let from_world = header.sender == Member::WORLD;
         match header.kind {
-            Kind::Welcome if from_world => {
+            MessageKind::Welcome if from_world => {
                 let fits = |welcome: Welcome| welcome.nonce == self.nonce;
                 if !Welcome::read(payload).is_ok_and(fits) {
                     return Err(Reason::OtherRun);
                 }
             }
-            Kind::Observation | Kind::End if from_world => {
+            MessageKind::Observation | MessageKind::End if from_world => {
                 if self.run.is_none_or(|(run, _)| run != header.run) {
                     return Err(Reason::OtherRun);
                 }
-                if header.kind == Kind::Observation {
+                if header.kind == MessageKind::Observation {
                     self.check_news(header.place)?;
                 }
             }
-            Kind::Features => self.check_features(&header)?,
+            MessageKind::Features => self.check_features(&header)?,
             _ => return Err(Reason::Stranger),
         }
-        if !self.seal.holds(header.sender, bytes) {
+        if !self.signer.holds(header.sender, bytes) {
             return Err(Reason::Forged);
         }
         Ok((header, payload))
     }
 
     /// An observation must be of a later step than all before.
-    fn check_news(&self, place: Place) -> std::result::Result<(), Reason> {
+    fn check_news(&self, place: StepId) -> std::result::Result<(), Reason> {
         match self.place {
             Some(last) if place == last => Err(Reason::Duplicate),
             Some(last) if place < last => Err(Reason::Late),

@@ -2,7 +2,7 @@
 
 use super::{Agent, Workspace};
 use crate::error::Result;
-use crate::message::Place;
+use crate::message::StepId;
 use crate::observation::{Observation, Sensed};
 use equimarl_nn::Sent;
 use std::time::Duration;
@@ -29,7 +29,7 @@ impl Agent {
     }
 
     /// Round `l` with what was heard, senders in their order: the bits that the whole network gets.
-    pub(super) fn mix(&mut self, place: Place, l: u8, took: Duration, work: &mut Workspace) -> Result<()> {
+    pub(super) fn mix(&mut self, place: StepId, l: u8, took: Duration, work: &mut Workspace) -> Result<()> {
         work.edges.clear();
         work.received.clear();
         let mut heard = 0;

@@ -1,16 +1,16 @@
 //! What the world believes and answers.
 
 use super::{Host, Phase};
-use crate::agent::Letter;
+use crate::agent::Envelope;
 use crate::member::Member;
-use crate::message::{Header, Kind};
+use crate::message::{Header, MessageKind};
 use crate::payload::{Action, Join, Welcome};
 use crate::tally::Reason;
 use equimarl_nn::Choice;
 
 impl Host {
     /// Takes a message, whatever it is.
-    pub fn receive(&mut self, bytes: &[u8], out: &mut Vec<Letter>) {
+    pub fn receive(&mut self, bytes: &[u8], out: &mut Vec<Envelope>) {
         if let Err(reason) = self.accept(bytes, out) {
             self.report.refused.count(reason);
             if reason == Reason::OtherVersion {
@@ -24,16 +24,16 @@ impl Host {
         self.report.refused.count_many(Reason::Flood, messages);
     }
 
-    fn accept(&mut self, bytes: &[u8], out: &mut Vec<Letter>) -> std::result::Result<(), Reason> {
-        let (header, payload) = Header::read(bytes, self.seal.overhead())?;
+    fn accept(&mut self, bytes: &[u8], out: &mut Vec<Envelope>) -> std::result::Result<(), Reason> {
+        let (header, payload) = Header::read(bytes, self.signer.overhead())?;
         if header.receiver != Member::WORLD {
             return Err(Reason::Misaddressed);
         }
         let index = header.sender.index().filter(|&i| i < self.guests.len()).ok_or(Reason::Stranger)?;
         match header.kind {
-            Kind::Join => {
+            MessageKind::Join => {
                 let join = Join::read(payload)?;
-                if !self.seal.holds(header.sender, bytes) {
+                if !self.signer.holds(header.sender, bytes) {
                     return Err(Reason::Forged);
                 }
                 if join.fingerprint != self.brain.fingerprint {
@@ -42,7 +42,7 @@ impl Host {
                 }
                 self.admit(index, join, out);
             }
-            Kind::Action => {
+            MessageKind::Action => {
                 if header.run != self.run {
                     return Err(Reason::OtherRun);
                 }
@@ -56,7 +56,7 @@ impl Host {
                     return Err(Reason::Duplicate);
                 }
                 let action = Action::read(payload, self.spec.actions.count(), self.brain.rounds)?;
-                if !self.seal.holds(header.sender, bytes) {
+                if !self.signer.holds(header.sender, bytes) {
                     return Err(Reason::Forged);
                 }
                 self.report.uplink += bytes.len() as u64;
@@ -68,7 +68,7 @@ impl Host {
     }
 
     /// Lets an agent in, and shows it the current step if it missed that.
-    fn admit(&mut self, index: usize, join: Join, out: &mut Vec<Letter>) {
+    fn admit(&mut self, index: usize, join: Join, out: &mut Vec<Envelope>) {
         let welcome = Welcome {
             nonce: join.nonce,
             seed: self.plan.seed,
@@ -76,7 +76,7 @@ impl Host {
             greedy: self.plan.choice == Choice::Greedy,
             deadline: self.plan.deadline,
         };
-        self.send(index, Kind::Welcome, &welcome.write(), out);
+        self.send(index, MessageKind::Welcome, &welcome.write(), out);
         let guest = &mut self.guests[index];
         let again = guest.joined && guest.nonce != join.nonce;
         (guest.joined, guest.settled, guest.nonce) = (true, join.settled, join.nonce);
@@ -84,10 +84,10 @@ impl Host {
         match self.phase {
             Phase::Acting { .. } if self.guests[index].action.is_none() => {
                 let bytes = self.guests[index].seen.clone();
-                out.push(Letter { to: Member::agent(index), bytes });
+                out.push(Envelope { to: Member::agent(index), bytes });
             }
             Phase::Over => {
-                self.send(index, Kind::End, &[], out);
+                self.send(index, MessageKind::End, &[], out);
             }
             _ => {}
         }
@@ -96,15 +96,15 @@ impl Host {
     pub(super) fn send(
         &mut self,
         index: usize,
-        kind: Kind,
+        kind: MessageKind,
         payload: &[u8],
-        out: &mut Vec<Letter>,
+        out: &mut Vec<Envelope>,
     ) -> Vec<u8> {
         let (run, place, receiver) = (self.run, self.place, Member::agent(index));
         let header = Header { kind, run, place, round: 0, sender: Member::WORLD, receiver };
-        let bytes = self.seal.seal(header.message(payload));
+        let bytes = self.signer.signer(header.message(payload));
         self.report.downlink += bytes.len() as u64;
-        out.push(Letter { to: receiver, bytes: bytes.clone() });
+        out.push(Envelope { to: receiver, bytes: bytes.clone() });
         bytes
     }
 }

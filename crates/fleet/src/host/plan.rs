@@ -1,13 +1,13 @@
 //! What is run, and what is told about it.
 
-use crate::message::Place;
+use crate::message::StepId;
 use crate::payload::Action;
 use equimarl_nn::Choice;
 use std::time::Duration;
 
 /// What is run, and how patient everybody is.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Plan {
+pub struct RunPlan {
     /// How many episodes.
     pub episodes: u32,
     /// Their seed.
@@ -22,9 +22,9 @@ pub struct Plan {
     pub gather: Duration,
 }
 
-impl Default for Plan {
-    fn default() -> Plan {
-        Plan {
+impl Default for RunPlan {
+    fn default() -> RunPlan {
+        RunPlan {
             episodes: 20,
             seed: 0,
             choice: Choice::Sampled,
@@ -48,7 +48,7 @@ pub struct Brain {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Moment {
     /// When.
-    pub place: Place,
+    pub place: StepId,
     /// Who heard whom: (agent, neighbour).
     pub edges: Vec<(u32, u32)>,
     /// What was done.

@@ -1,15 +1,15 @@
 //! What the world shows its agents.
 
 use super::{Host, Phase};
-use crate::agent::Letter;
+use crate::agent::Envelope;
 use crate::error::{Error, Result};
 use crate::member::Member;
-use crate::message::Kind;
+use crate::message::MessageKind;
 use std::time::Duration;
 
 impl Host {
     /// Shows every agent what it sees.
-    pub(super) fn show(&mut self, now: Duration, out: &mut Vec<Letter>) -> Result<()> {
+    pub(super) fn show(&mut self, now: Duration, out: &mut Vec<Envelope>) -> Result<()> {
         self.phase = Phase::Acting { began: now };
         self.edges.clear();
         self.sight.look(self.envs.world(0))?;
@@ -27,7 +27,7 @@ impl Host {
                     seen.neighbours.len()
                 )));
             };
-            let bytes = self.send(index, Kind::Observation, &payload, out);
+            let bytes = self.send(index, MessageKind::Observation, &payload, out);
             self.guests[index].seen = bytes;
             self.guests[index].action = None;
         }

@@ -31,7 +31,7 @@ fn images_come_back_in_few_bytes() {
         senders: vec![],
     };
     let bytes = seen.write(&image()).unwrap();
-    // What, numbers per edge, two counts; two neighbours; the picture: its length, three colours, two bits each.
+    // What, numbers per edge, two counts; two neighbours; the image: its length, three colours, two bits each.
     assert_eq!(bytes.len(), 6 + 2 * 12 + 4 + 1 + 12 + 1);
     assert_eq!(Observation::read(&bytes, &image()), Ok(seen));
 }

@@ -11,7 +11,7 @@ use crate::config::Fleet;
 use crate::error::{Error, Result};
 use crate::member::Member;
 use crate::message::{HEADER, MAX_PAYLOAD};
-use crate::seal::SIGNATURE;
+use crate::signer::SIGNATURE;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -207,10 +207,10 @@ impl Transport for Zenoh {
 
     fn receive(&mut self, wait: Duration) -> Result<Option<Vec<u8>>> {
         if wait.is_zero() {
-            return Ok(self.mail.try_recv().ok().map(|letter| self.letterbox.taken(letter)));
+            return Ok(self.mail.try_recv().ok().map(|envelope| self.letterbox.taken(envelope)));
         }
         match self.mail.recv_timeout(wait) {
-            Ok(letter) => Ok(Some(self.letterbox.taken(letter))),
+            Ok(envelope) => Ok(Some(self.letterbox.taken(envelope))),
             Err(RecvTimeoutError::Timeout) => Ok(None),
             Err(RecvTimeoutError::Disconnected) => Err(Error::Network("the session is closed".into())),
         }

@@ -2,17 +2,17 @@
 
 #![allow(dead_code)]
 
-use equimarl_fleet::{Agent, Faults, Host, Moment, Plan, Seal, pool};
-use equimarl_learn::setting;
-use equimarl_nn::{Kind, Network, NetworkConfig, Policy, Sharing};
+use equimarl_fleet::{Agent, Faults, Host, Moment, RunPlan, Signer, pool};
+use equimarl_learn::interface;
+use equimarl_nn::{Network, NetworkConfig, NetworkKind, Policy, Sharing};
 use equimarl_worlds::{Envs, Purpose, Stream, WorldConfig, builtin};
 use std::sync::Arc;
 
 /// A team with random weights that are large enough for its decisions to differ.
 pub fn team(envs: &dyn Envs, seed: u64) -> (Arc<Policy>, Sharing) {
     let group = envs.spec().group.parse().unwrap();
-    let setting = setting(envs.spec(), Kind::Equivariant).unwrap();
-    let config = NetworkConfig::usual(setting, Kind::Equivariant, &group);
+    let setting = interface(envs.spec(), NetworkKind::Equivariant).unwrap();
+    let config = NetworkConfig::usual(setting, NetworkKind::Equivariant, &group);
     let mut stream = Stream::new(seed, Purpose::Weights, 0);
     let mut network = Network::init(&config, &mut || stream.normal()).unwrap();
     // The last layer starts small, so that all actions are alike; here they should not be.
@@ -42,8 +42,8 @@ impl Team {
         envs(&self.world)
     }
 
-    pub fn host(&self, plan: Plan) -> Host {
-        Host::new(self.envs(), plan, (&self.policy, 5), Seal::Open).unwrap()
+    pub fn host(&self, plan: RunPlan) -> Host {
+        Host::new(self.envs(), plan, (&self.policy, 5), Signer::Open).unwrap()
     }
 
     pub fn agents(&self) -> Vec<Agent> {
@@ -51,7 +51,7 @@ impl Team {
     }
 
     /// Runs a fleet and keeps every step.
-    pub fn moments(&self, plan: Plan, faults: &Faults, threads: usize) -> (Host, Vec<Moment>) {
+    pub fn moments(&self, plan: RunPlan, faults: &Faults, threads: usize) -> (Host, Vec<Moment>) {
         let (mut host, mut moments) = (self.host(plan), vec![]);
         pool::run(&mut host, self.agents(), faults, None, threads, &mut |_, moment| {
             moments.extend(moment);
@@ -76,7 +76,7 @@ pub fn junctions(rows: usize, cols: usize) -> Team {
 }
 
 pub fn agents(policy: &Arc<Policy>, count: usize) -> Vec<Agent> {
-    (0..count).map(|i| Agent::new(i, policy.clone(), 5, Seal::Open).unwrap()).collect()
+    (0..count).map(|i| Agent::new(i, policy.clone(), 5, Signer::Open).unwrap()).collect()
 }
 
 /// A fresh folder for a test.

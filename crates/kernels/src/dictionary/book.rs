@@ -135,7 +135,7 @@ impl Book {
         let longest = self.rows.iter().map(Vec::len).max().unwrap_or(0);
         if longest + most > MOST_ROWS
             || self.window_ids.len() + codes.len() > MOST_WINDOWS
-            || self.pictures() as u64 >= u64::from(u32::MAX)
+            || self.images() as u64 >= u64::from(u32::MAX)
         {
             return Err(Error::TooLarge { name: "the book", limit: MOST_ROWS });
         }
@@ -143,7 +143,7 @@ impl Book {
         self.window_of.resize(windows.max(self.window_of.len()), NONE);
         self.patch_of.resize(atlas.patches().max(self.patch_of.len()), NONE);
         self.row_of.resize((atlas.patches() * self.rows.len()).max(self.row_of.len()), NONE);
-        let picture = self.pictures() as u32;
+        let picture = self.images() as u32;
         for &code in codes {
             let known = self.window_of[(code >> 4) as usize];
             let window = if known == NONE { self.add_window(atlas, code >> 4) } else { known };
@@ -187,7 +187,7 @@ impl Book {
     }
 
     /// Pictures since the last [`Book::clear`].
-    pub fn pictures(&self) -> usize {
+    pub fn images(&self) -> usize {
         self.pictures.len() / self.geometry.positions()
     }
 

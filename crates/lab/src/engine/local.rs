@@ -1,7 +1,7 @@
 //! This machine: as many processes as cores, each making one run at a time.
 
 use crate::error::{Error, Result};
-use crate::folder::{Folder, Standing};
+use crate::folder::{Folder, RunStatus};
 use serde_json::Value;
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, Read};
@@ -41,7 +41,7 @@ pub enum Note {
         /// Which run.
         index: usize,
         /// How it stands now.
-        standing: Standing,
+        status: RunStatus,
     },
 }
 
@@ -95,7 +95,7 @@ pub fn make_all(
                         wrong.get_or_insert(error);
                         floor.stop();
                     }
-                    if let Note::Ends { index, standing: Standing::Failed(why), .. } = &note
+                    if let Note::Ends { index, status: RunStatus::Failed(why), .. } = &note
                         && !floor.is_noted(*index)
                     {
                         died.push((*index, why.clone()));
@@ -130,53 +130,50 @@ impl Floor<'_> {
 
     /// Whether the run's folder says that it failed.
     fn is_noted(&self, index: usize) -> bool {
-        let standing = |planned| self.folder.standing(planned, &Default::default());
-        self.folder.planned(index).is_ok_and(|planned| matches!(standing(planned), Standing::Failed(_)))
+        let status = |planned| self.folder.status(planned, &Default::default());
+        self.folder.planned(index).is_ok_and(|planned| matches!(status(planned), RunStatus::Failed(_)))
     }
 
     fn work(&self, worker: usize, notes: &Sender<Result<Note>>) {
         while !self.is_stopping() {
             let Some(index) = open(&self.queue).pop_front() else { break };
-            let ended =
-                self.make(worker, index, notes).map(|standing| Note::Ends { worker, index, standing });
+            let ended = self.make(worker, index, notes).map(|status| Note::Ends { worker, index, status });
             // The listener lives as long as we do.
             let _ = notes.send(ended);
         }
     }
 
     /// Makes one run, in as many attempts as it takes.
-    fn make(&self, worker: usize, index: usize, notes: &Sender<Result<Note>>) -> Result<Standing> {
+    fn make(&self, worker: usize, index: usize, notes: &Sender<Result<Note>>) -> Result<RunStatus> {
         let planned = self.folder.planned(index)?;
-        let standing = || self.folder.standing(planned, &Default::default());
+        let status = || self.folder.status(planned, &Default::default());
         let mut why = String::new();
         for _ in 0..ATTEMPTS {
             // A process of an earlier sweep that was killed may not have noticed yet.
-            while standing() == Standing::Running && !self.is_stopping() {
+            while status() == RunStatus::Running && !self.is_stopping() {
                 thread::sleep(TICK);
             }
-            if self.is_stopping() || standing().is_done() {
+            if self.is_stopping() || status().is_done() {
                 break;
             }
             let _ = notes.send(Ok(Note::Begins { worker, index }));
             let cannot = |e| Error::Bad(format!("cannot start a process for run {index}: {e}"));
             let mut child = self.start(worker, index).map_err(cannot)?;
             let complaints = listen_to(&mut child, worker, notes);
-            let status = child.wait().map_err(cannot)?;
+            let exit = child.wait().map_err(cannot)?;
             open(&self.inputs)[worker] = None;
-            if standing().is_done() || matches!(standing(), Standing::Failed(_)) || self.is_stopping() {
+            if status().is_done() || matches!(status(), RunStatus::Failed(_)) || self.is_stopping() {
                 break;
             }
-            why = complaints
-                .lines()
-                .last()
-                .map_or_else(|| status.to_string(), |line| format!("{line} ({status})"));
+            why =
+                complaints.lines().last().map_or_else(|| exit.to_string(), |line| format!("{line} ({exit})"));
         }
-        Ok(match standing() {
+        Ok(match status() {
             // Whatever it was, it left no note.
-            Standing::Stopped | Standing::Waiting if !why.is_empty() && !self.is_stopping() => {
-                Standing::Failed(why)
+            RunStatus::Stopped | RunStatus::Waiting if !why.is_empty() && !self.is_stopping() => {
+                RunStatus::Failed(why)
             }
-            standing => standing,
+            status => status,
         })
     }
 

@@ -95,7 +95,7 @@ pub(super) fn line(from: [f64; 2], to: [f64; 2], class: &str, style: &str) -> St
     )
 }
 
-/// A whole picture. Standing alone it brings white paper and its size; inside a page it takes the page's colours and width.
+/// A whole picture. RunStatus alone it brings white paper and its size; inside a page it takes the page's colours and width.
 pub(super) fn picture(size: [f64; 2], title: &str, description: &str, alone: bool, body: &str) -> String {
     let [w, h] = size.map(Px);
     let (outer, paper) = if alone {

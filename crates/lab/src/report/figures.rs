@@ -1,10 +1,10 @@
 //! The figures of a report.
 
-use super::marks::{MarkReport, TeamPassing};
 use super::score::{After, TeamScore};
 use super::setting::SettingReport;
 use super::study::Study;
 use super::tables::thousands;
+use super::thresholds::{TeamPassing, ThresholdReport};
 use super::together::{TeamTogether, Together};
 use crate::figure::{Beyond, Chart, Intervals, Point, Reference, Row, Scale, Series, learning_curves};
 use crate::statistics::{Interval, profile};
@@ -182,13 +182,16 @@ impl SettingReport {
         Some(Figure::intervals(format!("{}-improvement", self.slug), caption, intervals))
     }
 
-    /// The hardest mark that half of the runs of two teams pass, or of one.
+    /// The hardest threshold that half of the runs of two teams pass, or of one.
     fn steps(&self) -> Option<Figure> {
         let half = |t: &&TeamPassing| 2 * t.passed >= t.runs;
         let passed_by = |count: usize| {
-            self.marks.iter().rev().find(move |m: &&MarkReport| m.teams.iter().filter(half).count() >= count)
+            self.thresholds
+                .iter()
+                .rev()
+                .find(move |m: &&ThresholdReport| m.teams.iter().filter(half).count() >= count)
         };
-        let mark = passed_by(2).or_else(|| passed_by(1))?;
+        let threshold = passed_by(2).or_else(|| passed_by(1))?;
         let row = |t: &TeamPassing| {
             let budget = t.budget as f64;
             Row {
@@ -201,7 +204,7 @@ impl SettingReport {
             }
         };
         let side = if self.measure.sign() > 0.0 { "above" } else { "below" };
-        let goal = format!("{} {side} {}", self.measure.name(), mark.mark);
+        let goal = format!("{} {side} {}", self.measure.name(), threshold.threshold);
         let caption = format!(
             "Environment steps until the mean of the last training episodes had a {goal}: the median over all runs with \
              its 95% bootstrap interval. In brackets how many runs got there; those that did not count as more than they \
@@ -210,7 +213,7 @@ impl SettingReport {
         let intervals = Intervals {
             title: format!("Steps to a {goal}"),
             x_label: "environment steps (median, 95% interval)".into(),
-            rows: mark.teams.iter().map(row).collect(),
+            rows: threshold.teams.iter().map(row).collect(),
             scale: Scale::Log,
             ..Intervals::default()
         };

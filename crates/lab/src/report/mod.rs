@@ -2,7 +2,6 @@
 
 mod compare;
 mod figures;
-mod marks;
 mod page;
 mod references;
 mod score;
@@ -12,15 +11,16 @@ mod study;
 mod tables;
 #[cfg(test)]
 mod tests;
+mod thresholds;
 mod together;
 
 pub use compare::Comparison;
 pub use figures::Figure;
-pub use marks::{MarkReport, TeamPassing};
 pub use page::{figures_of, page};
 pub use references::References;
 pub use score::{After, Quartiles, TeamScore};
 pub use setting::{SettingReport, TeamReport};
 pub use stage::ChosenOn;
 pub use study::{RunLine, Study};
+pub use thresholds::{TeamPassing, ThresholdReport};
 pub use together::{TeamTogether, Together};

@@ -140,9 +140,9 @@ fn section(setting: &SettingReport) -> String {
         body += "<h3>Against each other</h3>\n";
         body += &setting.comparison_table();
     }
-    if !setting.marks.is_empty() {
-        body += "<h3>Steps to a mark</h3>\n";
-        body += &setting.marks_table();
+    if !setting.thresholds.is_empty() {
+        body += "<h3>Steps to a threshold</h3>\n";
+        body += &setting.thresholds_table();
     }
     body + "</section>\n"
 }
@@ -210,7 +210,7 @@ fn methods() -> String {
         "Interquartile mean (IQM): the mean without the lowest and the highest quarter of the runs. Intervals: 95%, by the \
          percentile bootstrap with {} resamples, runs resampled within each team and setting. Probability of improvement: \
          Mann-Whitney, ties count half. Better by: the median of the differences between all pairs of runs (Hodges and \
-         Lehmann). Steps to a mark: runs that never pass count as more than their budget.",
+         Lehmann). Steps to a threshold: runs that never pass count as more than their budget.",
         thousands(RESAMPLES as f64)
     ));
     body + "</section>\n"

@@ -1,9 +1,9 @@
-//! One setting: its teams, their scores, comparisons and marks.
+//! One setting: its teams, their scores, comparisons and thresholds.
 
 use super::compare::Comparison;
-use super::marks::MarkReport;
 use super::references::References;
 use super::score::{After, Quartiles, TeamScore, continued, counts, score};
+use super::thresholds::ThresholdReport;
 use crate::figure::{Colour, Measure};
 use crate::record::{Record, State};
 use crate::setting::{Setting, Team};
@@ -41,7 +41,7 @@ pub struct TeamReport {
     pub failed: usize,
     /// The number of its parameters.
     pub parameters: Option<u64>,
-    /// The measure in evaluation after the last step, with the likeliest actions.
+    /// The measure in evaluation after the last step, with the greedy actions.
     pub evaluated_greedy: Option<Quartiles>,
     /// The same with sampled actions.
     pub evaluated_sampled: Option<Quartiles>,
@@ -69,8 +69,8 @@ pub struct SettingReport {
     pub after: Vec<After>,
     /// The first team against every other.
     pub comparisons: Vec<Comparison>,
-    /// Steps until marks were passed.
-    pub marks: Vec<MarkReport>,
+    /// Steps until thresholds were passed.
+    pub thresholds: Vec<ThresholdReport>,
     /// What all runs share besides the world, as TOML.
     #[serde(skip)]
     pub(super) rules: String,
@@ -108,7 +108,7 @@ impl SettingReport {
             setting: setting.name.clone(),
             slug: setting.slug(),
             comparisons: Comparison::all(&after, &names, &measure),
-            marks: MarkReport::all(&setting.world, teams),
+            thresholds: ThresholdReport::all(&setting.world, teams),
             references,
             teams: reports,
             after,

@@ -120,7 +120,7 @@ impl SettingReport {
             "training, IQM [95%]",
             "training, median (quartiles)",
             "evaluated, sampled actions",
-            "evaluated, likeliest actions",
+            "evaluated, greedy actions",
             "parameters",
         ];
         table(&heading, &rows)
@@ -144,13 +144,13 @@ impl SettingReport {
         table(&["comparison", "after steps", "probability of improvement [95%]", &by], &rows)
     }
 
-    /// Steps until marks were passed.
-    pub(super) fn marks_table(&self) -> String {
+    /// Steps until thresholds were passed.
+    pub(super) fn thresholds_table(&self) -> String {
         let mut rows = vec![];
-        for mark in &self.marks {
+        for threshold in &self.thresholds {
             let side = if self.measure.sign() > 0.0 { "above" } else { "below" };
-            let goal = format!("{side} {}", mark.mark);
-            for t in &mark.teams {
+            let goal = format!("{side} {}", threshold.threshold);
+            for t in &threshold.teams {
                 let steps = |v: f64| {
                     if v.is_finite() { thousands(v) } else { format!("over {}", thousands(t.budget as f64)) }
                 };
@@ -173,8 +173,14 @@ impl SettingReport {
             }
         }
         let first = self.teams.first().map_or("the first", |t| t.method.as_str());
-        let heading =
-            ["mark", "method", "passed", "steps, median [95%]", "quartiles", &format!("times {first} [95%]")];
+        let heading = [
+            "threshold",
+            "method",
+            "passed",
+            "steps, median [95%]",
+            "quartiles",
+            &format!("times {first} [95%]"),
+        ];
         table(&heading, &rows)
     }
 }

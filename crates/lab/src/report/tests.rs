@@ -159,8 +159,8 @@ fn teams_are_compared_after_as_many_steps() {
         setting.comparisons.iter().map(|c| (c.steps, c.improvement.estimate, c.better_by.estimate)).collect();
     assert_eq!(found, [(200_000, 1.0, 0.5), (100_000, 0.5, 0.0)]);
     // Medians of 1000, ..., 4000 steps and of 1000, 2000.
-    let times = setting.marks[0].teams[2].times.unwrap().estimate;
-    assert_eq!((setting.marks[0].mark, times), (1.5, 0.6));
+    let times = setting.thresholds[0].teams[2].times.unwrap().estimate;
+    assert_eq!((setting.thresholds[0].threshold, times), (1.5, 0.6));
 }
 
 #[test]
@@ -182,8 +182,11 @@ fn failed_runs_count_as_chance_and_unfinished_ones_do_not_count() {
     assert_eq!(setting.after[0].teams[0].scores, [2.0, random]);
     let team = &setting.teams[0];
     assert_eq!((team.finished, team.failed, team.unfinished), (1, 1, 1));
-    let passing = &setting.marks[0].teams[0];
-    assert_eq!((setting.marks[0].mark, passing.runs, passing.passed, passing.low), (1.5, 2, 2, 775.0));
+    let passing = &setting.thresholds[0].teams[0];
+    assert_eq!(
+        (setting.thresholds[0].threshold, passing.runs, passing.passed, passing.low),
+        (1.5, 2, 2, 775.0)
+    );
     assert!(study.notes.iter().any(|n| n.starts_with("1 run is not finished")), "{:?}", study.notes);
     assert!(study.notes.iter().any(|n| n.starts_with("1 run failed")), "{:?}", study.notes);
 }

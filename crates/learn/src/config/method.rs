@@ -1,7 +1,7 @@
 //! The six ways to learn.
 
 use crate::error::{Error, Result};
-use equimarl_nn::Kind;
+use equimarl_nn::NetworkKind;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -61,27 +61,50 @@ impl Method {
         Method::CentralPlain,
     ];
 
-    /// The name in configs and on the command line.
-    pub fn name(self) -> &'static str {
+    /// Everything that there is to know about a method: its name, the network that it trains, and what it does with the
+    /// symmetry besides.
+    fn about(self) -> (&'static str, NetworkKind, Augmentation) {
+        use Augmentation::{Full, Nothing, Random};
         match self {
-            Method::Equivariant => "equivariant",
-            Method::Plain => "plain",
-            Method::AugmentRandom => "augment-random",
-            Method::AugmentFull => "augment-full",
-            Method::CentralEquivariant => "central-equivariant",
-            Method::CentralPlain => "central-plain",
+            Method::Equivariant => ("equivariant", NetworkKind::Equivariant, Nothing),
+            Method::Plain => ("plain", NetworkKind::Plain, Nothing),
+            Method::AugmentRandom => ("augment-random", NetworkKind::Plain, Random),
+            Method::AugmentFull => ("augment-full", NetworkKind::Plain, Full),
+            Method::CentralEquivariant => ("central-equivariant", NetworkKind::CentralEquivariant, Nothing),
+            Method::CentralPlain => ("central-plain", NetworkKind::CentralPlain, Nothing),
         }
     }
 
-    /// The network that it trains.
-    pub fn kind(self) -> Kind {
-        match self {
-            Method::Equivariant => Kind::Equivariant,
-            Method::Plain | Method::AugmentRandom | Method::AugmentFull => Kind::Plain,
-            Method::CentralEquivariant => Kind::CentralEquivariant,
-            Method::CentralPlain => Kind::CentralPlain,
-        }
+    /// The name in configs and on the command line.
+    pub fn name(self) -> &'static str {
+        self.about().0
     }
+
+    /// The network that it trains.
+    pub fn kind(self) -> NetworkKind {
+        self.about().1
+    }
+
+    /// What it does with transformed copies of states.
+    pub fn augmentation(self) -> Augmentation {
+        self.about().2
+    }
+
+    /// Whether it uses the group, in the network or in the data.
+    pub fn uses_symmetry(self) -> bool {
+        !self.kind().is_plain() || self.augmentation() != Augmentation::Nothing
+    }
+}
+
+/// What a method does with transformed copies of states.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Augmentation {
+    /// Nothing.
+    Nothing,
+    /// Every state is transformed by an element that is drawn.
+    Random,
+    /// Every minibatch also holds all transformed copies.
+    Full,
 }
 
 impl fmt::Display for Method {

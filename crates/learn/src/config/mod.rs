@@ -7,7 +7,7 @@ mod preset;
 mod suggest;
 mod world;
 
-pub use method::{AugmentRatio, EncoderChoice, Method};
+pub use method::{AugmentRatio, Augmentation, EncoderChoice, Method};
 pub use preset::PRESETS;
 
 use crate::error::{Error, Result};

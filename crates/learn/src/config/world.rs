@@ -2,7 +2,7 @@
 
 use super::TrainConfig;
 use crate::error::Result;
-use crate::interface::setting;
+use crate::interface::interface;
 use equimarl_group::Group;
 use equimarl_nn::NetworkConfig;
 use equimarl_worlds::{Envs, Registry};
@@ -35,6 +35,6 @@ impl TrainConfig {
         let kind = self.method.kind();
         let group = if kind.is_plain() { Group::cyclic(1)? } else { self.group()? };
         let envs = registry.make(&self.world, &group, 1)?;
-        Ok(NetworkConfig::usual(setting(envs.spec(), kind)?, kind, &group))
+        Ok(NetworkConfig::usual(interface(envs.spec(), kind)?, kind, &group))
     }
 }

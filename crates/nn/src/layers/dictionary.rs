@@ -1,4 +1,4 @@
-//! The encoder on a dictionary of the patches and windows that pictures are made of: the same function as
+//! The encoder on a dictionary of the patches and windows that images are made of: the same function as
 //! [`Encoder`](super::Encoder), to rounding, computed once per distinct window instead of once per pixel.
 //!
 //! The coefficients of a layer between regular representations are the rows of its weight that belong to the group's
@@ -70,7 +70,7 @@ impl Dictionary {
         Ok(self.plan.pack(kernel::Coefficients { a1, b1, a2, b2 }, &mut weights.packed)?)
     }
 
-    /// The features of all pictures of a book; only those that are new since the last call are computed.
+    /// The features of all images of a book; only those that are new since the last call are computed.
     ///
     /// # Errors
     /// If the book or the weights are another network's.

@@ -25,8 +25,8 @@ pub struct Encoder {
 /// What makes an [`Encoder`].
 #[derive(Clone, Debug)]
 pub struct EncoderConfig {
-    /// Channels, height and width of a picture.
-    pub picture: [usize; 3],
+    /// Channels, height and width of an image.
+    pub image: [usize; 3],
     /// The representation between the convolutions.
     pub hidden: Rep,
     /// The representation of the features.
@@ -52,17 +52,15 @@ impl Encoder {
     /// If the group does not turn pixels, a stride breaks the symmetry for this size (saying which sizes work), or a ReLU
     /// would break it.
     pub fn new(config: &EncoderConfig) -> Result<Encoder> {
-        let EncoderConfig { picture: [channels, height, width], hidden, features, kernels, strides } = config;
+        let EncoderConfig { image: [channels, height, width], hidden, features, kernels, strides } = config;
         for side in [*height, *width] {
             strided_size(strided_size(side, kernels[0], strides[0])?, kernels[1], strides[1])?;
         }
         check_relu(hidden)?;
         check_relu(features)?;
-        let picture = Rep::trivial(hidden.group()).copies(*channels)?;
-        let spaces = [
-            Space::new(&picture, hidden, Some(kernels[0]))?,
-            Space::new(hidden, features, Some(kernels[1]))?,
-        ];
+        let image = Rep::trivial(hidden.group()).copies(*channels)?;
+        let spaces =
+            [Space::new(&image, hidden, Some(kernels[0]))?, Space::new(hidden, features, Some(kernels[1]))?];
         let [first, second] = [stacked(from_ref(&spaces[0]))?, stacked(from_ref(&spaces[1]))?];
         let convolution = |layer: usize| kernel::Convolution {
             channels: spaces[layer].output().dim(),
@@ -90,12 +88,12 @@ impl Encoder {
         self.kernel.config()
     }
 
-    /// Numbers per picture.
+    /// Numbers per image.
     pub fn picture_len(&self) -> usize {
         self.kernel.picture_len()
     }
 
-    /// Features per picture.
+    /// Features per image.
     pub fn features(&self) -> usize {
         self.kernel.features()
     }
@@ -131,32 +129,32 @@ impl Encoder {
         Ok(self.kernel.realise(&self.realiser, self.split(parameters)?, packed)?)
     }
 
-    /// The features of pictures, one row each. Pictures are channel-major, one after the other.
+    /// The features of images, one row each. Images are channel-major, one after the other.
     ///
     /// # Errors
-    /// If `pictures` is not a whole number of pictures, or `packed` is another layer's.
+    /// If `images` is not a whole number of images, or `packed` is another layer's.
     pub fn forward(
         &self,
         packed: &kernel::Packed,
-        pictures: &[f32],
+        images: &[f32],
         work: &mut EncoderWork,
         features: &mut [f32],
     ) -> Result<()> {
-        Ok(self.kernel.forward(packed, pictures, &mut work.saved, features)?)
+        Ok(self.kernel.forward(packed, images, &mut work.saved, features)?)
     }
 
-    /// The features of one picture, on the calling thread: the same bits as in [`Encoder::forward`].
+    /// The features of one image, on the calling thread: the same bits as in [`Encoder::forward`].
     ///
     /// # Errors
     /// If a length does not fit.
     pub fn encode(
         &self,
         packed: &kernel::Packed,
-        picture: &[f32],
+        image: &[f32],
         scratch: &mut kernel::Scratch,
         features: &mut [f32],
     ) -> Result<()> {
-        Ok(self.kernel.encode(packed, picture, scratch, features)?)
+        Ok(self.kernel.encode(packed, image, scratch, features)?)
     }
 
     /// Adds to the gradients of the coefficients, given those of the features of the last forward pass.
@@ -166,7 +164,7 @@ impl Encoder {
     pub fn backward(
         &self,
         packed: &kernel::Packed,
-        pictures: &[f32],
+        images: &[f32],
         dfeatures: &[f32],
         work: &mut EncoderWork,
         gradients: &mut [f32],
@@ -177,7 +175,7 @@ impl Encoder {
         }
         let [w1, b1, w2, b2] = dense;
         let into = kernel::Gradients { w1, b1, w2, b2 };
-        self.kernel.backward(packed, pictures, saved, dfeatures, workspace, into)?;
+        self.kernel.backward(packed, images, saved, dfeatures, workspace, into)?;
         let [first, second] = self.split_mut(gradients)?;
         for (realisation, dense) in self.first.iter().zip(&dense[..2]) {
             realisation.add_adjoint(dense, first)?;
@@ -201,7 +199,7 @@ mod tests {
         let group: Group = group.parse().unwrap();
         let regular = |copies| Rep::regular(&group).unwrap().copies(copies).unwrap();
         Encoder::new(&EncoderConfig {
-            picture: [2, side, side],
+            image: [2, side, side],
             hidden: regular(2),
             features: regular(3),
             kernels: [3, 3],
@@ -231,34 +229,34 @@ mod tests {
         out
     }
 
-    fn oracle(encoder: &Encoder, parameters: &[f64], side: usize, picture: &[f64]) -> Vec<f64> {
+    fn oracle(encoder: &Encoder, parameters: &[f64], side: usize, image: &[f64]) -> Vec<f64> {
         let (first, second) = parameters.split_at(encoder.spaces[0].parameters());
-        let hidden = convolution(&encoder.spaces[0], first, 2, side, picture);
+        let hidden = convolution(&encoder.spaces[0], first, 2, side, image);
         let between = (side - 3) / 2 + 1;
         let maps = convolution(&encoder.spaces[1], second, 1, between, &hidden);
         let area = (between - 2) * (between - 2);
         maps.chunks(area).map(|map| map.iter().copied().fold(0.0, f64::max)).collect()
     }
 
-    fn run(encoder: &Encoder, parameters: &[f32], pictures: &[f32]) -> Vec<f32> {
+    fn run(encoder: &Encoder, parameters: &[f32], images: &[f32]) -> Vec<f32> {
         let mut packed = kernel::Packed::default();
         encoder.realise(parameters, &mut packed).unwrap();
-        let mut out = vec![0.0; pictures.len() / encoder.picture_len() * encoder.features()];
-        encoder.forward(&packed, pictures, &mut EncoderWork::default(), &mut out).unwrap();
+        let mut out = vec![0.0; images.len() / encoder.picture_len() * encoder.features()];
+        encoder.forward(&packed, images, &mut EncoderWork::default(), &mut out).unwrap();
         out
     }
 
-    /// Outputs and gradients of sum(weights * outputs) for some pictures of 9 x 9 pixels, against the equation.
+    /// Outputs and gradients of sum(weights * outputs) for some images of 9 x 9 pixels, against the equation.
     fn compare(
         encoder: &Encoder,
         [parameters, gradients]: [&[f32]; 2],
-        pictures: &[f32],
+        images: &[f32],
         found: (&[f32], &[f32]),
     ) {
-        let wide: Vec<f64> = pictures.iter().map(|&x| f64::from(x)).collect();
+        let wide: Vec<f64> = images.iter().map(|&x| f64::from(x)).collect();
         let equation = |[parameters]: [&[f64]; 1]| {
-            let pictures = wide.chunks(encoder.picture_len());
-            pictures.flat_map(|picture| oracle(encoder, parameters, 9, picture)).collect()
+            let images = wide.chunks(encoder.picture_len());
+            images.flat_map(|image| oracle(encoder, parameters, 9, image)).collect()
         };
         check_gradients(&[parameters], &[gradients], equation, found);
     }
@@ -268,35 +266,35 @@ mod tests {
         for group in ["C1", "C2", "C4", "D4"] {
             let (encoder, mut noise) = (encoder(group, 9), Noise::new(5));
             let parameters = noise.normals(encoder.parameters());
-            let pictures = noise.normals(2 * encoder.picture_len());
+            let images = noise.normals(2 * encoder.picture_len());
             let weights = noise.normals(2 * encoder.features());
             let (mut packed, mut work) = (kernel::Packed::default(), EncoderWork::default());
             encoder.realise(&parameters, &mut packed).unwrap();
             let mut out = vec![0.0; weights.len()];
-            encoder.forward(&packed, &pictures, &mut work, &mut out).unwrap();
+            encoder.forward(&packed, &images, &mut work, &mut out).unwrap();
             let mut gradients = vec![0.0; parameters.len()];
-            encoder.backward(&packed, &pictures, &weights, &mut work, &mut gradients).unwrap();
-            compare(&encoder, [&parameters, &gradients], &pictures, (&out, &weights));
+            encoder.backward(&packed, &images, &weights, &mut work, &mut gradients).unwrap();
+            compare(&encoder, [&parameters, &gradients], &images, (&out, &weights));
         }
     }
 
-    /// The same function by another way: what pictures are made of, each part once.
+    /// The same function by another way: what images are made of, each part once.
     #[test]
     fn the_dictionary_has_the_gradients_of_the_equation() {
         for name in ["C1", "C2", "C4", "D4"] {
             let (encoder, mut noise) = (encoder(name, 9), Noise::new(5));
             let dictionary = Dictionary::new(&encoder, &name.parse().unwrap()).unwrap();
             let parameters = noise.normals(encoder.parameters());
-            // Few levels, so that parts repeat; the second picture is the first one with another corner.
+            // Few levels, so that parts repeat; the second image is the first one with another corner.
             let level = |noise: &mut Noise| if noise.uniform() < 0.7 { 0.0 } else { 0.75 };
-            let mut pictures: Vec<f32> = (0..encoder.picture_len()).map(|_| level(&mut noise)).collect();
-            pictures.extend_from_within(..);
-            pictures[encoder.picture_len()] = 1.5;
+            let mut images: Vec<f32> = (0..encoder.picture_len()).map(|_| level(&mut noise)).collect();
+            images.extend_from_within(..);
+            images[encoder.picture_len()] = 1.5;
             let weights = noise.normals(2 * encoder.features());
             let (mut atlas, mut book) = (Atlas::new(dictionary.plan()), Book::new(dictionary.plan()));
             let mut codes = vec![0; dictionary.plan().positions()];
-            for picture in pictures.chunks(encoder.picture_len()) {
-                atlas.look(picture, &mut codes).unwrap();
+            for image in images.chunks(encoder.picture_len()) {
+                atlas.look(image, &mut codes).unwrap();
                 book.add(&atlas, &codes).unwrap();
             }
             let (mut packed, mut work) = (DictionaryWeights::default(), DictionaryWork::default());
@@ -305,7 +303,7 @@ mod tests {
             let mut gradients = vec![0.0; parameters.len()];
             let both = encoder.split_mut(&mut gradients).unwrap();
             dictionary.backward(&packed, &book, &weights, &mut work, both).unwrap();
-            compare(&encoder, [&parameters, &gradients], &pictures, (&out, &weights));
+            compare(&encoder, [&parameters, &gradients], &images, (&out, &weights));
         }
     }
 
@@ -315,9 +313,9 @@ mod tests {
             let encoder = encoder(group, 9);
             let parameters = Noise::new(6).normals(encoder.parameters());
             let group: Group = group.parse().unwrap();
-            let pictures = Rep::pixels(&group, 9).unwrap().copies(2).unwrap();
+            let images = Rep::pixels(&group, 9).unwrap().copies(2).unwrap();
             let features = Rep::regular(&group).unwrap().copies(3).unwrap();
-            check_equivariance(&pictures, &features, |x| run(&encoder, &parameters, x));
+            check_equivariance(&images, &features, |x| run(&encoder, &parameters, x));
         }
     }
 
@@ -326,7 +324,7 @@ mod tests {
         let group: Group = "C4".parse().unwrap();
         let regular = Rep::regular(&group).unwrap();
         let config = EncoderConfig {
-            picture: [1, 20, 20],
+            image: [1, 20, 20],
             hidden: regular.clone(),
             features: regular,
             kernels: [7, 5],

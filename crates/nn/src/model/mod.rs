@@ -268,17 +268,17 @@ impl Network {
     /// nobody knows), and `extra` is free: commit, seed. Equal networks with equal notes give equal bytes.
     ///
     /// ```
-    /// use equimarl_nn::{Kind, Network, NetworkConfig, Setting};
+    /// use equimarl_nn::{NetworkKind, Network, NetworkConfig, Interface};
     /// use serde_json::json;
     /// let group = "C4".parse()?;
-    /// let setting = Setting {
+    /// let interface = Interface {
     ///     world: "pond".into(),
     ///     agents: 3,
-    ///     picture: [1, 21, 21],
+    ///     image: [1, 21, 21],
     ///     actions: "perm[0 4 1 2 3]".into(), // stay, down, right, up, left
-    ///     ..Setting::default()
+    ///     ..Interface::default()
     /// };
-    /// let config = NetworkConfig::usual(setting, Kind::Equivariant, &group);
+    /// let config = NetworkConfig::usual(interface, NetworkKind::Equivariant, &group);
     /// let network = Network::init(&config, &mut || 0.1)?;
     /// let world = json!({ "name": "pond", "ducks": 3 });
     /// let bytes = network.to_bytes(&world, &json!({ "seed": 7 }))?;

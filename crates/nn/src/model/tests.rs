@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::testing::worlds;
-use crate::{BatchBuilder, Cache, DenseModel, Kind, Output, Sharing, Widths};
+use crate::{BatchBuilder, Cache, DenseModel, NetworkKind, Output, Sharing, Widths};
 use serde_json::json;
 
 /// Numbers that look random and are always the same.
@@ -16,12 +16,12 @@ pub(super) fn numbers(seed: u64) -> impl FnMut() -> f64 {
 
 fn networks() -> Vec<Network> {
     let mut all = vec![];
-    for kind in Kind::ALL {
+    for kind in NetworkKind::ALL {
         for group in if kind.is_plain() { vec!["C1"] } else { vec!["C2", "C4", "D4", "matrix[0 -1, 1 0]"] } {
             let group = group.parse().unwrap();
             let worlds = [worlds::wildlife(3, 7, &group), worlds::traffic(2, 2, &group)];
-            for setting in worlds {
-                let config = NetworkConfig::usual(setting, kind, &group);
+            for interface in worlds {
+                let config = NetworkConfig::usual(interface, kind, &group);
                 all.push(Network::init(&config, &mut numbers(1)).unwrap());
             }
         }
@@ -32,20 +32,20 @@ fn networks() -> Vec<Network> {
 fn small() -> Network {
     let group = "C4".parse().unwrap();
     let widths = Widths { convolutions: [4, 4], rounds: vec![4, 4], hidden: vec![] };
-    let setting = worlds::wildlife(3, 5, &group);
-    let config = NetworkConfig { setting, kind: Kind::Equivariant, group: "C4".into(), widths };
+    let interface = worlds::wildlife(3, 5, &group);
+    let config = NetworkConfig { interface, kind: NetworkKind::Equivariant, group: "C4".into(), widths };
     Network::init(&config, &mut numbers(2)).unwrap()
 }
 
 /// Logits and values of two random states.
 fn outputs(network: &Network) -> Output {
-    let setting = &network.config().setting;
-    let picture = if network.is_central() { setting.central_picture } else { setting.picture };
+    let interface = &network.config().interface;
+    let image = if network.is_central() { interface.team_image } else { interface.image };
     let mut builder = BatchBuilder::new(Sharing::None);
     for state in 0..2 {
         if network.is_central() {
             builder.state(state, |_, key| *key);
-            builder.blind_agents(setting.agents);
+            builder.blind_agents(interface.agents);
         } else {
             (0..3).for_each(|agent| builder.agent(3 * state + agent, |_, key| *key));
             builder.edge(0, 1, [1.0, 0.5]);
@@ -57,7 +57,7 @@ fn outputs(network: &Network) -> Output {
         let mut next = numbers(100 + key);
         pixels.iter_mut().for_each(|p| *p = next() as f32);
     };
-    let batch = builder.finish(picture.iter().product(), paint).unwrap();
+    let batch = builder.finish(image.iter().product(), paint).unwrap();
     let mut cache = Cache::default();
     network.clone().forward(&batch, &mut cache).unwrap();
     cache.output().clone()
@@ -251,21 +251,21 @@ fn absurd_metadata_is_refused_before_anything_is_built() {
         (set("/network/widths/rounds", json!([4, 4, 4])), "representations"),
         (set("/network/widths/rounds", json!(vec![4; 17])), "1 to 16 message rounds"),
         (set("/network/widths/convolutions", json!([0, 4])), "widths are between"),
-        (set("/network/setting/agents", json!(huge)), "1 to 1048576 agents"),
-        (set("/network/setting/agents", json!(-1)), "does not fit"),
-        (set("/network/setting/picture", json!([huge, huge, 15])), "pictures have more"),
-        (set("/network/setting/picture", json!([1, 0, 15])), "too small for its filters"),
-        (set("/network/setting/picture", json!([0, 15, 15])), "at least one copy"),
-        (set("/network/setting/picture", json!([85000, 7, 7])), "too small for its filters"),
-        (set("/network/setting/picture", json!([18000, 15, 15])), "weights, and we build at most"),
-        (set("/network/setting/world", json!("two\nlines")), "one line"),
-        (set("/network/setting/actions", json!("16777216*trivial")), "weights, and we build at most"),
-        (set("/network/setting/actions", json!("pixels(1400)")), "`pixels`"),
-        (set("/network/setting/actions", json!("9999*tensor(trivial + trivial, regular)")), "`tensor`"),
-        (set("/network/setting/actions", json!("rotation")), "not a permutation"),
-        (set("/network/setting/actions", json!(vec!["trivial"; 65].join("+"))), "64 summands"),
-        (set("/network/setting/actions", json!("trivial+".repeat(9000))), "65536 bytes"),
-        (set("/network/setting/actions", json!("perm[0 1; 1 0]")), "2 generators"),
+        (set("/network/interface/agents", json!(huge)), "1 to 1048576 agents"),
+        (set("/network/interface/agents", json!(-1)), "does not fit"),
+        (set("/network/interface/image", json!([huge, huge, 15])), "images have more"),
+        (set("/network/interface/image", json!([1, 0, 15])), "too small for its filters"),
+        (set("/network/interface/image", json!([0, 15, 15])), "at least one copy"),
+        (set("/network/interface/image", json!([85000, 7, 7])), "too small for its filters"),
+        (set("/network/interface/image", json!([18000, 15, 15])), "weights, and we build at most"),
+        (set("/network/interface/world", json!("two\nlines")), "one line"),
+        (set("/network/interface/actions", json!("16777216*trivial")), "weights, and we build at most"),
+        (set("/network/interface/actions", json!("pixels(1400)")), "`pixels`"),
+        (set("/network/interface/actions", json!("9999*tensor(trivial + trivial, regular)")), "`tensor`"),
+        (set("/network/interface/actions", json!("rotation")), "not a permutation"),
+        (set("/network/interface/actions", json!(vec!["trivial"; 65].join("+"))), "64 summands"),
+        (set("/network/interface/actions", json!("trivial+".repeat(9000))), "65536 bytes"),
+        (set("/network/interface/actions", json!("perm[0 1; 1 0]")), "2 generators"),
         (set("/network/group", json!("C3")), "does not map the square pixel grid"),
         (set("/network/group", json!("C2048")), "does not map the square pixel grid"),
         (set("/network/group", json!("C9999")), "too large"),
@@ -274,7 +274,7 @@ fn absurd_metadata_is_refused_before_anything_is_built() {
     ] {
         assert!(error.contains(part), "expected `{part}`: {error}");
     }
-    let added = with_metadata(&network, |m| m["network"]["setting"]["colour"] = json!("red"));
+    let added = with_metadata(&network, |m| m["network"]["interface"]["colour"] = json!("red"));
     assert!(refused(&added).contains("unknown field `colour`"));
     let needed = with_metadata(&network, |m| m["requires"] = json!(["world", "rotor"]));
     assert!(refused(&needed).contains("needs `rotor`, which this equimarl does not know"));
@@ -293,7 +293,7 @@ fn a_wrong_permutation_of_many_points_is_an_error_of_one_line() {
     let mut points: Vec<String> = (0..10_000).map(|i| i.to_string()).collect();
     points.rotate_left(1);
     let text = format!("perm[{}]", points.join(" "));
-    let bytes = with_metadata(&small(), |m| m["network"]["setting"]["actions"] = json!(text));
+    let bytes = with_metadata(&small(), |m| m["network"]["interface"]["actions"] = json!(text));
     assert!(refused(&bytes).contains("is not a representation of C4"));
 }
 

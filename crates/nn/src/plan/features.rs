@@ -6,7 +6,7 @@
 //! ```
 
 use super::{Layer, MAX_LAYERS, MAX_NAME, MAX_TERMS, Role, bad, plane_rep};
-use crate::config::{MAX_WIDTH, NetworkConfig, Setting};
+use crate::config::{Interface, MAX_WIDTH, NetworkConfig};
 use crate::error::Result;
 use equimarl_group::{Group, Rep};
 
@@ -25,34 +25,36 @@ const RESERVED: [&str; 9] =
 impl NetworkConfig {
     /// What a network for feature vectors needs besides what all networks need; nothing is built.
     pub(super) fn check_features(&self) -> Result<()> {
-        let (setting, widths) = (&self.setting, &self.widths);
-        if !setting.sees_features() {
-            if let Some(kind) = setting.senders.first() {
+        let (interface, widths) = (&self.interface, &self.widths);
+        if !interface.sees_features() {
+            if let Some(kind) = interface.senders.first() {
                 return bad(format!(
-                    "agents that see pictures hear only each other, and this world has the senders `{}`; describe \
+                    "agents that see images hear only each other, and this world has the senders `{}`; describe \
                      what agents see as features",
                     one_line(&kind.name)
                 ));
             }
-            if !self.kind.is_central() && setting.picture == [0, 0, 0] {
+            if !self.kind.is_central() && interface.image == [0, 0, 0] {
                 return bad(format!(
-                    "the agents of `{}` see neither pictures nor feature vectors; a feature that is always 1 is \
+                    "the agents of `{}` see neither images nor feature vectors; a feature that is always 1 is \
                      `trivial`",
-                    setting.world
+                    interface.world
                 ));
             }
             return Ok(());
         }
-        if setting.picture != [0, 0, 0] {
-            return bad("agents see a picture or a feature vector, not yet both; leave out the picture (zeros) or the \
+        if interface.image != [0, 0, 0] {
+            return bad(
+                "agents see an image or a feature vector, not yet both; leave out the image (zeros) or the \
                         features"
-                .into());
+                    .into(),
+            );
         }
         if self.kind.is_central() {
             return bad(format!(
-                "a {} network looks at one picture of the whole team, and the agents of `{}` see feature vectors; \
+                "a {} network looks at one image of the whole team, and the agents of `{}` see feature vectors; \
                  use an equivariant or a plain one",
-                self.kind, setting.world
+                self.kind, interface.world
             ));
         }
         let (layers, rounds) = (widths.hidden.len(), widths.rounds.len());
@@ -66,7 +68,7 @@ impl NetworkConfig {
                 widths.convolutions
             ));
         }
-        setting.check_senders()
+        interface.check_senders()
     }
 
     /// The encoders and rounds, and the features after the last one.
@@ -77,7 +79,7 @@ impl NetworkConfig {
                 group.order()
             ));
         }
-        let (mut layers, setting) = (vec![], &self.setting);
+        let (mut layers, interface) = (vec![], &self.interface);
         let mut encoder = |prefix: &str, what: &str, text: &str| -> Result<Rep> {
             let mut features = feature_rep(group, what, text)?;
             for (i, &width) in self.widths.hidden.iter().enumerate() {
@@ -88,9 +90,9 @@ impl NetworkConfig {
             }
             Ok(features)
         };
-        let mut features = encoder("", "an agent's features", &setting.features)?;
+        let mut features = encoder("", "an agent's features", &interface.features)?;
         let mut senders = vec![];
-        for kind in &setting.senders {
+        for kind in &interface.senders {
             senders.push(match kind.features.as_str() {
                 "" => None,
                 text => Some(encoder(
@@ -107,7 +109,7 @@ impl NetworkConfig {
             let mut update = features.clone().plus(&output)?;
             let input = heard.clone().plus(&features)?;
             layers.push(Layer::new(Role::Message, format!("{round}.message"), &input, &output));
-            for (kind, sent) in setting.senders.iter().zip(&senders) {
+            for (kind, sent) in interface.senders.iter().zip(&senders) {
                 let input = match sent {
                     Some(sent) => heard.clone().plus(sent)?,
                     None => heard.clone(),
@@ -124,14 +126,14 @@ impl NetworkConfig {
 
     /// How edge vectors turn.
     pub(crate) fn edge_rep(&self, group: &Group) -> Result<Rep> {
-        match self.setting.edge.as_str() {
+        match self.interface.edge.as_str() {
             "" => plane_rep(group),
             text => feature_rep(group, "an edge vector", text),
         }
     }
 }
 
-impl Setting {
+impl Interface {
     fn check_senders(&self) -> Result<()> {
         if self.senders.len() > MAX_KINDS {
             return bad(format!(
@@ -160,7 +162,7 @@ impl Setting {
     }
 }
 
-/// How the group acts on features. Products and pictures are left out of the language here: a few letters of them make
+/// How the group acts on features. Products and images are left out of the language here: a few letters of them make
 /// gigabytes.
 fn feature_rep(group: &Group, what: &str, text: &str) -> Result<Rep> {
     if text.len() > MAX_FEATURE_TEXT {

@@ -3,9 +3,9 @@
 use super::reference::Reference;
 use super::{Random, group, network};
 use equimarl_group::{Element, Group, Rep};
-use equimarl_nn::{Batch, Kind, Network, NetworkConfig, SenderKind, Setting};
+use equimarl_nn::{Batch, Interface, Network, NetworkConfig, NetworkKind, SenderKind};
 
-/// A group, what an agent knows of itself, edge vectors, and what it does. The last two groups turn no pictures.
+/// A group, what an agent knows of itself, edge vectors, and what it does. The last two groups turn no images.
 pub const WORLDS: [World; 5] = [
     World { group: "C1", features: "5*trivial", edge: "", actions: "5*trivial", lamp: "2*trivial" },
     World {
@@ -52,26 +52,26 @@ impl World {
         group(self.group)
     }
 
-    pub fn kind(&self) -> Kind {
-        if self.group == "C1" { Kind::Plain } else { Kind::Equivariant }
+    pub fn kind(&self) -> NetworkKind {
+        if self.group == "C1" { NetworkKind::Plain } else { NetworkKind::Equivariant }
     }
 
     /// Lamps have features, walls only a place.
-    pub fn setting(&self) -> Setting {
+    pub fn interface(&self) -> Interface {
         let kind = |name: &str, features: &str| SenderKind { name: name.into(), features: features.into() };
-        Setting {
+        Interface {
             world: "made-up".into(),
             agents: 4,
             actions: self.actions.into(),
             features: self.features.into(),
             edge: self.edge.into(),
             senders: vec![kind("lamp", self.lamp), kind("wall", "")],
-            ..Setting::default()
+            ..Interface::default()
         }
     }
 
     pub fn config(&self) -> NetworkConfig {
-        NetworkConfig::usual(self.setting(), self.kind(), &self.group())
+        NetworkConfig::usual(self.interface(), self.kind(), &self.group())
     }
 
     pub fn network(&self, seed: u64) -> Network {

@@ -1,4 +1,4 @@
-//! What the tests share: random numbers, pictures that turn, states and batches, and two ways to compare.
+//! What the tests share: random numbers, images that turn, states and batches, and two ways to compare.
 #![allow(dead_code)] // each test file uses its own part
 
 pub mod features;
@@ -6,7 +6,7 @@ pub mod reference;
 pub mod worlds;
 
 use equimarl_group::{Element, Group, Plane};
-use equimarl_nn::{Batch, BatchBuilder, Cache, Network, NetworkConfig, Output, Setting, Sharing};
+use equimarl_nn::{Batch, BatchBuilder, Cache, Interface, Network, NetworkConfig, Output, Sharing};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
@@ -70,7 +70,7 @@ pub fn relative(a: &[f32], b: &[f32]) -> f64 {
     if off == 0.0 { 0.0 } else { off / size }
 }
 
-/// Square pictures made of cells of `scale` x `scale` pixels, turned cell by cell.
+/// Square images made of cells of `scale` x `scale` pixels, turned cell by cell.
 #[derive(Clone, Copy, Debug)]
 pub struct Screen {
     pub channels: usize,
@@ -78,15 +78,15 @@ pub struct Screen {
     pub scale: usize,
 }
 
-/// The grey levels of a picture's cells: what tells pictures apart.
+/// The grey levels of an image's cells: what tells images apart.
 pub type Key = Vec<u8>;
 
 impl Screen {
-    /// The screen of a network's pictures, which have `scale` pixels per cell.
+    /// The screen of a network's images, which have `scale` pixels per cell.
     pub fn of(network: &Network, scale: usize) -> Screen {
-        let setting = &network.config().setting;
+        let interface = &network.config().interface;
         let [channels, height, width] =
-            if network.is_central() { setting.central_picture } else { setting.picture };
+            if network.is_central() { interface.team_image } else { interface.image };
         assert!(height == width && height % scale == 0);
         Screen { channels, cells: height / scale, scale }
     }
@@ -108,9 +108,9 @@ impl Screen {
         channels.flat_map(|cells| gather.iter().map(|&from| cells[from])).collect()
     }
 
-    pub fn render(&self, key: &Key, picture: &mut [f32]) {
+    pub fn render(&self, key: &Key, image: &mut [f32]) {
         let side = self.cells * self.scale;
-        for (p, pixel) in picture.iter_mut().enumerate() {
+        for (p, pixel) in image.iter_mut().enumerate() {
             let (channel, row, col) = (p / side / side, p / side % side, p % side);
             let cell = (channel * self.cells + row / self.scale) * self.cells + col / self.scale;
             *pixel = f32::from(key[cell]) * 0.5;
@@ -129,7 +129,7 @@ pub struct State {
 }
 
 impl State {
-    /// Agents with random pictures; any two hear each other with probability one half, across any vector.
+    /// Agents with random images; any two hear each other with probability one half, across any vector.
     pub fn random(screen: Screen, agents: usize, density: f64, random: &mut Random) -> State {
         let keys = (0..agents).map(|_| screen.random(density, random)).collect();
         let mut edges = vec![];
@@ -143,7 +143,7 @@ impl State {
         State { keys, edges, blind: 0 }
     }
 
-    /// A state that is one picture, for central networks.
+    /// A state that is one image, for central networks.
     pub fn central(screen: Screen, agents: usize, density: f64, random: &mut Random) -> State {
         State { keys: vec![screen.random(density, random)], edges: vec![], blind: agents }
     }
@@ -170,7 +170,7 @@ impl State {
     }
 }
 
-/// Few pictures, again and again, turned: nearly empty ones as in the worlds (some look the same from several sides),
+/// Few images, again and again, turned: nearly empty ones as in the worlds (some look the same from several sides),
 /// full ones, and the empty one.
 pub fn familiar(screen: Screen, central: bool, agents: usize, random: &mut Random) -> Vec<State> {
     let turns = Plane::new(&group("D4")).unwrap();
@@ -210,7 +210,7 @@ pub fn batch(states: &[State], screen: Screen, sharing: &Sharing, plane: &Plane)
         }
         builder.end_state();
     }
-    builder.finish(screen.pixels(), |key, picture| screen.render(key, picture)).unwrap()
+    builder.finish(screen.pixels(), |key, image| screen.render(key, image)).unwrap()
 }
 
 /// Replaces the zero biases and the small policy weights by ones that matter, so that a mistake in either shows.
@@ -238,8 +238,8 @@ pub fn network(config: &NetworkConfig, seed: u64) -> Network {
     network
 }
 
-/// Wildlife with three drones on 7 x 7 cells, or a city of 2 x 2 junctions, and the pixels per cell of their pictures.
-pub fn world(name: &str, group: &Group) -> (Setting, usize) {
+/// Wildlife with three drones on 7 x 7 cells, or a city of 2 x 2 junctions, and the pixels per cell of their images.
+pub fn world(name: &str, group: &Group) -> (Interface, usize) {
     match name {
         "wildlife" => (worlds::wildlife(3, 7, group), 3),
         "traffic" => (worlds::traffic(2, 2, group), 5),

@@ -42,7 +42,7 @@ impl Reference {
         rows.zip(&bias.1).map(|(row, b)| b + row.iter().zip(x).map(|(w, x)| w * x).sum::<f64>()).collect()
     }
 
-    /// Cross-correlation without padding, then ReLU; pictures are (channels, side, values).
+    /// Cross-correlation without padding, then ReLU; images are (channels, side, values).
     fn convolution(&self, layer: &str, stride: usize, side: usize, x: &[f64]) -> (usize, Vec<f64>) {
         let (shape, weight) = &self.tensors[&format!("{layer}.weight")];
         let bias = &self.tensors[&format!("{layer}.bias")].1;
@@ -63,10 +63,10 @@ impl Reference {
     }
 
     fn encode(&self, screen: Screen, key: &super::Key) -> Vec<f64> {
-        let mut picture = vec![0.0; screen.pixels()];
-        screen.render(key, &mut picture);
-        let picture: Vec<f64> = picture.into_iter().map(f64::from).collect();
-        let (side, hidden) = self.convolution("conv1", 2, screen.cells * screen.scale, &picture);
+        let mut image = vec![0.0; screen.pixels()];
+        screen.render(key, &mut image);
+        let image: Vec<f64> = image.into_iter().map(f64::from).collect();
+        let (side, hidden) = self.convolution("conv1", 2, screen.cells * screen.scale, &image);
         let (side, maps) = self.convolution("conv2", 1, side, &hidden);
         maps.chunks_exact(side * side).map(|map| map.iter().copied().fold(0.0, f64::max)).collect()
     }

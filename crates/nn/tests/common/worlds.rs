@@ -1,28 +1,28 @@
-//! What networks need to know of two worlds with pictures, from the plane alone. Unit tests share this file.
+//! What networks need to know of two worlds with images, from the plane alone. Unit tests share this file.
 
-use super::Setting;
+use super::Interface;
 use equimarl_group::{Element, Group, Plane};
 
 /// Drones that stay or move in four directions, which turn with the plane.
-pub fn wildlife(drones: usize, grid: usize, group: &Group) -> Setting {
+pub fn wildlife(drones: usize, grid: usize, group: &Group) -> Interface {
     const MOVES: [[i32; 2]; 5] = [[0, 0], [1, 0], [0, 1], [-1, 0], [0, -1]];
     let plane = Plane::new(group).unwrap();
     let turn = |g: Element, a: usize| MOVES.iter().position(|&m| m == plane.vector(g, MOVES[a])).unwrap_or(a);
     let actions = permutation(group, 5, turn);
     let size = 3 * grid;
-    Setting {
+    Interface {
         world: "wildlife".into(),
         agents: drones,
-        picture: [1, size, size],
-        central_picture: [drones, size, size],
-        central_heads: vec![actions.clone(); drones],
+        image: [1, size, size],
+        team_image: [drones, size, size],
+        team_heads: vec![actions.clone(); drones],
         actions,
-        ..Setting::default()
+        ..Interface::default()
     }
 }
 
 /// Junctions with two phases, which a quarter turn exchanges; a turn also moves the junctions.
-pub fn traffic(rows: usize, cols: usize, group: &Group) -> Setting {
+pub fn traffic(rows: usize, cols: usize, group: &Group) -> Interface {
     let plane = Plane::new(group).unwrap();
     let swaps = |g: Element| plane.matrix(g)[0][0] == 0;
     let turn = |g: Element, action: usize| if swaps(g) { 1 - action } else { action };
@@ -33,19 +33,19 @@ pub fn traffic(rows: usize, cols: usize, group: &Group) -> Setting {
         let back = |v: i32, n: usize| ((v + n as i32 - 1) / 2) as usize;
         back(y, rows) * cols + back(x, cols)
     };
-    let central_heads = if rows != cols && group.elements().any(swaps) {
+    let team_heads = if rows != cols && group.elements().any(swaps) {
         vec![] // the city itself has no quarter turn
     } else {
         vec![permutation(group, 2 * rows * cols, |g, k| 2 * junction(g, k / 2) + turn(g, k % 2))]
     };
-    Setting {
+    Interface {
         world: "traffic".into(),
         agents: rows * cols,
-        picture: [3, 35, 35],
+        image: [3, 35, 35],
         actions: permutation(group, 2, turn),
-        central_picture: [3, 5 * (8 * rows - 1), 5 * (8 * cols - 1)],
-        central_heads,
-        ..Setting::default()
+        team_image: [3, 5 * (8 * rows - 1), 5 * (8 * cols - 1)],
+        team_heads,
+        ..Interface::default()
     }
 }
 

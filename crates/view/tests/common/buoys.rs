@@ -6,8 +6,8 @@
 use equimarl_group::{Element, Group, Plane};
 use equimarl_worlds::scene::{ActionMark, AgentMark, Colour, Edit, Handle, Scene, Shape, cell_at};
 use equimarl_worlds::{
-    Actions, Batch, Better, Definition, Edges, End, Envs, Error, Exact, Loose, Measure, Opt, Outcome, Over,
-    Result, Senders, Settings, Spec, Stream, Symmetries, World, moves,
+    Actions, Better, Definition, Edges, End, EnvBatch, Envs, Error, Exact, Loose, Measure, Opt, Outcome,
+    Over, Result, Senders, Settings, Spec, Stream, Symmetries, World, moves,
 };
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -47,7 +47,7 @@ impl Definition for Buoys {
     fn make(&self, settings: &Settings, group: &Group, count: usize) -> Result<Box<dyn Envs>> {
         let lake = Lake::new(self.name, settings, group)?;
         match self.exact {
-            true => Ok(Box::new(Batch::of(&lake, count))),
+            true => Ok(Box::new(EnvBatch::of(&lake, count))),
             false => Ok(Box::new(Loose::new(vec![lake; count])?)),
         }
     }

@@ -15,7 +15,7 @@ fn random_actions(stream: &mut Stream, count: usize) -> Vec<usize> {
 #[test]
 fn a_batch_steps_like_its_worlds_alone() {
     let world = Wildlife::new(3, 5).unwrap();
-    let mut batch = Batch::new(&world, 4, 9, Purpose::World).unwrap();
+    let mut batch = EnvBatch::new(&world, 4, 9, Purpose::World).unwrap();
     let mut alone: Vec<(Wildlife, Stream)> = (0..4)
         .map(|index| {
             let mut stream = Stream::new(9, Purpose::World, index);
@@ -50,14 +50,14 @@ fn a_batch_steps_like_its_worlds_alone() {
 
 #[test]
 fn a_saved_batch_continues() {
-    let mut batch = Batch::new(&Wildlife::new(2, 5).unwrap(), 3, 2, Purpose::World).unwrap();
+    let mut batch = EnvBatch::new(&Wildlife::new(2, 5).unwrap(), 3, 2, Purpose::World).unwrap();
     let mut choice = Stream::new(2, Purpose::Action, 0);
     let mut outcomes = [RUNNING; 3];
     for _ in 0..57 {
         batch.step(&random_actions(&mut choice, 6), &mut outcomes, |_, _| {}).unwrap();
     }
     let text = batch.save().to_string();
-    let mut other = Batch::new(&Wildlife::new(2, 5).unwrap(), 3, 77, Purpose::World).unwrap();
+    let mut other = EnvBatch::new(&Wildlife::new(2, 5).unwrap(), 3, 77, Purpose::World).unwrap();
     other.load(&serde_json::from_str(&text).unwrap()).unwrap();
     for _ in 0..300 {
         let actions = random_actions(&mut choice, 6);
@@ -71,10 +71,10 @@ fn a_saved_batch_continues() {
 
 #[test]
 fn another_batch_is_refused_and_changes_nothing() {
-    let mut batch = Batch::new(&Wildlife::new(2, 5).unwrap(), 3, 2, Purpose::World).unwrap();
+    let mut batch = EnvBatch::new(&Wildlife::new(2, 5).unwrap(), 3, 2, Purpose::World).unwrap();
     let before = batch.save();
-    let fewer = Batch::new(&Wildlife::new(2, 5).unwrap(), 2, 2, Purpose::World).unwrap().save();
-    let larger = Batch::new(&Wildlife::new(2, 7).unwrap(), 3, 2, Purpose::World).unwrap().save();
+    let fewer = EnvBatch::new(&Wildlife::new(2, 5).unwrap(), 2, 2, Purpose::World).unwrap().save();
+    let larger = EnvBatch::new(&Wildlife::new(2, 7).unwrap(), 3, 2, Purpose::World).unwrap().save();
     let mut lost = before.clone();
     lost["streams"][1]["position"] = "nowhere".into();
     for state in [fewer, larger, lost, Value::Null, json!({ "worlds": 3 })] {
@@ -143,7 +143,7 @@ impl Exact for Forgetful {
 #[test]
 fn a_canvas_stays_complete_where_ids_come_and_go() {
     let world = Forgetful(Wildlife::new(3, 3).unwrap());
-    let mut batch = Batch::new(&world, 4, 5, Purpose::World).unwrap();
+    let mut batch = EnvBatch::new(&world, 4, 5, Purpose::World).unwrap();
     let mut images = vec![0.0; Canvas::len_for(batch.worlds())];
     let mut canvas = Canvas::paint(batch.worlds(), &mut images);
     let mut choice = Stream::new(5, Purpose::Action, 0);

@@ -87,7 +87,7 @@ fn other_environments_go_on_with_new_episodes() {
     let (mut envs, mut other): (Box<dyn Envs>, Box<dyn Envs>) = (Box::new(drones()), Box::new(drones()));
     envs.start_all(7, Purpose::World).unwrap();
     // Until they are saved, exact environments and others do the same.
-    let mut exact: Box<dyn Envs> = Box::new(Batch::of(&Wildlife::new(3, 5).unwrap(), 2));
+    let mut exact: Box<dyn Envs> = Box::new(EnvBatch::of(&Wildlife::new(3, 5).unwrap(), 2));
     exact.start_all(7, Purpose::World).unwrap();
     assert_eq!(run(&mut *envs, 50, &mut choices()), run(&mut *exact, 50, &mut choices()));
     assert!(envs.exact().is_none() && envs.exact_mut().is_none());
@@ -106,7 +106,7 @@ fn other_environments_go_on_with_new_episodes() {
 fn lists_of_a_wrong_length_are_refused() {
     let drones = Wildlife::new(3, 5).unwrap();
     let all: [Box<dyn Envs>; 2] =
-        [Box::new(Batch::of(&drones, 2)), Box::new(Loose::new(vec![drones; 2]).unwrap())];
+        [Box::new(EnvBatch::of(&drones, 2)), Box::new(Loose::new(vec![drones; 2]).unwrap())];
     for mut envs in all {
         for (actions, outcomes) in [(5, 2), (6, 1), (7, 2), (0, 0)] {
             let error = envs.step(&vec![0; actions], &mut vec![NOTHING; outcomes]).unwrap_err().to_string();

@@ -6,7 +6,7 @@ use super::measures::measures;
 use super::picture::shape;
 use super::symmetry::Acts;
 use super::{Traffic, TrafficOptions};
-use crate::batch::Batch;
+use crate::batch::EnvBatch;
 use crate::envs::Envs;
 use crate::error::{Error, Result};
 use crate::registry::{self, FirstFormat, Symmetries};
@@ -55,7 +55,7 @@ impl registry::Definition for Definition {
     }
 
     fn make(&self, settings: &Settings, group: &Group, count: usize) -> Result<Box<dyn Envs>> {
-        Ok(Box::new(Batch::of(&Traffic::of(settings)?.under(group)?, count)))
+        Ok(Box::new(EnvBatch::of(&Traffic::of(settings)?.under(group)?, count)))
     }
 
     fn check_symmetry(&self, _settings: &Settings, group: &Group) -> Result<()> {

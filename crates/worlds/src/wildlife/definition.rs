@@ -1,7 +1,7 @@
 //! The wildlife world as programs know it.
 
 use super::{STEPS, Wildlife};
-use crate::batch::Batch;
+use crate::batch::EnvBatch;
 use crate::envs::Envs;
 use crate::error::Result;
 use crate::registry::{self, FirstFormat, Solved, Symmetries};
@@ -37,7 +37,7 @@ impl registry::Definition for Definition {
     }
 
     fn make(&self, settings: &Settings, group: &Group, count: usize) -> Result<Box<dyn Envs>> {
-        Ok(Box::new(Batch::of(&Wildlife::of(settings)?.under(group)?, count)))
+        Ok(Box::new(EnvBatch::of(&Wildlife::of(settings)?.under(group)?, count)))
     }
 
     fn solve(&self, settings: &Settings) -> Result<Solved> {

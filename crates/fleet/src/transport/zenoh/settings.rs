@@ -5,7 +5,7 @@ use crate::config::{Fleet, TLS_CERTIFICATE, TLS_KEY};
 use crate::error::{Error, Result};
 use crate::member::Member;
 use crate::message::{HEADER, MAX_PAYLOAD};
-use crate::seal::SIGNATURE;
+use crate::signer::SIGNATURE;
 use serde_json::{Value, json};
 use std::path::Path;
 

@@ -116,7 +116,7 @@ impl Plan {
         if !cache.complete(packed, book) {
             return Err(Error::Foreign { name: "cache" });
         }
-        length("dfeatures", dfeatures.len(), book.pictures() * self.features())?;
+        length("dfeatures", dfeatures.len(), book.images() * self.features())?;
         let lens = self.coefficient_lens();
         length("gradients.a1", gradients.a1.len(), lens[0])?;
         length("gradients.b1", gradients.b1.len(), lens[1])?;

@@ -68,7 +68,7 @@ impl Cache {
 
     /// Whether it holds everything for these weights and this book.
     pub(super) fn complete(&self, packed: &Packed, book: &Book) -> bool {
-        (self.packed, self.book, self.pictures) == (packed.generation, book.generation(), book.pictures())
+        (self.packed, self.book, self.pictures) == (packed.generation, book.generation(), book.images())
     }
 
     fn start_over(&mut self, plan: &Plan, packed: &Packed, book: &Book) {
@@ -162,7 +162,7 @@ impl Plan {
 
     fn pool(&self, book: &Book, cache: &mut Cache) {
         let (count, positions, order) = (self.features(), self.positions(), self.order());
-        let (from, to) = (cache.pictures, book.pictures());
+        let (from, to) = (cache.pictures, book.images());
         grow(&mut cache.features, to * count);
         grow(&mut cache.at, to * count);
         let (sums, blocks) = (cache.sums.as_slice(), &self.out);

@@ -34,7 +34,7 @@ fn wrong_sizes_are_errors() {
         codes[3] = bad;
         assert!(matches!(book.add(&atlas, &codes), Err(Error::Index { at: 3, .. })));
     }
-    assert_eq!(book.pictures(), 1);
+    assert_eq!(book.images(), 1);
     let mut gradients = plan.coefficient_lens().map(|len| vec![0.0; len]);
     let mut workspace = Workspace::default();
     let mut back = |cache: &Cache, dfeatures: &[f32], gradients: &mut [Vec<f32>; 4]| {

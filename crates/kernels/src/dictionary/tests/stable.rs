@@ -127,7 +127,7 @@ fn a_cache_notices_new_weights_and_a_cleared_book() {
     let [a1, b1, a2, b2] = &other.coefficients;
     plan.pack(Coefficients { a1, b1, a2, b2 }, &mut weights).unwrap();
     book.clear();
-    assert_eq!((book.pictures(), book.patches(), book.windows(), book.rows()), (0, 0, 0, 0));
+    assert_eq!((book.images(), book.patches(), book.windows(), book.rows()), (0, 0, 0, 0));
     add(&plan, &other, &mut atlas, &mut book);
     plan.forward(&weights, &book, &mut cache).unwrap();
     assert_eq!(cache.features(), run(&other, Level::best()).features);

@@ -1,7 +1,7 @@
 //! The classical controllers, and the measures they are compared by.
 
 use super::*;
-use crate::batch::Batch;
+use crate::batch::EnvBatch;
 use crate::controller::{Controller, Named};
 use crate::episode::{Tally, play};
 
@@ -121,7 +121,7 @@ fn every_controller_beats_guessing_and_queues_beat_clocks() {
     let w = world(2, 2);
     let waiting = |name: &str| {
         let mut controller = Named::new(name, &w).unwrap();
-        let summary = play(&mut Batch::of(&w, 1), &mut controller, 100, 5).unwrap();
+        let summary = play(&mut EnvBatch::of(&w, 1), &mut controller, 100, 5).unwrap();
         summary.measures["waiting"].mean
     };
     let random = waiting("random");

@@ -1,7 +1,7 @@
 //! The solver against a brute-force oracle, and against its own policy in simulation.
 
 use super::*;
-use crate::batch::Batch;
+use crate::batch::EnvBatch;
 use crate::controller::Named;
 use crate::episode::play;
 use crate::world::{End, Exact, World};
@@ -79,7 +79,7 @@ fn the_policy_reaches_the_optimum() {
         let optimum = solve(drones, grid).unwrap();
         let world = Wildlife::new(drones, grid).unwrap();
         let mut best = Named::new("optimal", &world).unwrap();
-        let played = play(&mut Batch::of(&world, 1), &mut best, episodes, 11).unwrap();
+        let played = play(&mut EnvBatch::of(&world, 1), &mut best, episodes, 11).unwrap();
         assert_eq!(world.optimum(), Some(optimum.mean_return()));
         let gap = (played.total.mean - optimum.mean_return()).abs();
         assert!(

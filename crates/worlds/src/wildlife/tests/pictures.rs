@@ -1,7 +1,7 @@
 //! Rendered observations against pictures drawn by hand, and against themselves.
 
 use super::*;
-use crate::batch::{Batch, Canvas};
+use crate::batch::{Canvas, EnvBatch};
 use proptest::prelude::*;
 
 /// A file of test data: a line `grid G drone R C poacher R C`, then the picture, `1` for a glyph.
@@ -77,7 +77,7 @@ proptest! {
     #[test]
     fn a_canvas_stays_complete(drones in 2usize..6, half in 1usize..4, count in 1usize..5, seed: u64) {
         let world = Wildlife::new(drones, 2 * half + 1).unwrap();
-        let mut batch = Batch::new(&world, count, seed, Purpose::World).unwrap();
+        let mut batch = EnvBatch::new(&world, count, seed, Purpose::World).unwrap();
         let mut stream = Stream::new(seed, Purpose::Action, 0);
         let mut pictures = vec![0.0; Canvas::len_for(batch.worlds())];
         let mut canvas = Canvas::paint(batch.worlds(), &mut pictures);

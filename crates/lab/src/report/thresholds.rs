@@ -1,4 +1,4 @@
-//! Steps until marks are passed.
+//! Steps until thresholds are passed.
 
 use super::setting::TeamRuns;
 use crate::brief::Brief;
@@ -6,16 +6,16 @@ use crate::record::Record;
 use crate::statistics::{Interval, Passing};
 use serde::Serialize;
 
-/// Steps until one mark was passed.
+/// Steps until one threshold was passed.
 #[derive(Clone, Debug, Serialize)]
-pub struct MarkReport {
-    /// The mark: a return to exceed, or a waiting time to come below.
-    pub mark: f64,
+pub struct ThresholdReport {
+    /// The threshold: a return to exceed, or a waiting time to come below.
+    pub threshold: f64,
     /// The teams.
     pub teams: Vec<TeamPassing>,
 }
 
-/// Steps until a team's runs passed a mark. What lies beyond the budget is null.
+/// Steps until a team's runs passed a threshold. What lies beyond the budget is null.
 #[derive(Clone, Debug, Serialize)]
 pub struct TeamPassing {
     /// The team.
@@ -36,15 +36,15 @@ pub struct TeamPassing {
     pub times: Option<Interval>,
 }
 
-impl MarkReport {
-    /// All marks that any run has passed.
-    pub(super) fn all(world: &Brief, teams: &[TeamRuns<'_>]) -> Vec<MarkReport> {
+impl ThresholdReport {
+    /// All thresholds that any run has passed.
+    pub(super) fn all(world: &Brief, teams: &[TeamRuns<'_>]) -> Vec<ThresholdReport> {
         let mut reports = vec![];
-        for mark in &world.thresholds {
+        for threshold in &world.thresholds {
             let passings: Vec<(String, Passing)> = teams
                 .iter()
                 .filter(|t| !t.ended.is_empty())
-                .map(|t| (t.team.name(), Passing::of(t.ended.iter().map(|r| passed(r, *mark)))))
+                .map(|t| (t.team.name(), Passing::of(t.ended.iter().map(|r| passed(r, *threshold)))))
                 .collect();
             if passings.iter().all(|(_, p)| p.passed() == 0) {
                 continue;
@@ -60,8 +60,8 @@ impl MarkReport {
                 high: p.quantile(0.75),
                 times: first.as_ref().filter(|_| i > 0).map(|f| p.ratio(f)),
             };
-            reports.push(MarkReport {
-                mark: *mark,
+            reports.push(ThresholdReport {
+                threshold: *threshold,
                 teams: passings.into_iter().enumerate().map(team).collect(),
             });
         }
@@ -69,11 +69,11 @@ impl MarkReport {
     }
 }
 
-/// When a run passed a mark, and how many steps it was given. The summary knows it exactly; of a run that failed, its metrics
+/// When a run passed a threshold, and how many steps it was given. The summary knows it exactly; of a run that failed, its metrics
 /// know it to the next line.
-fn passed(record: &Record, mark: f64) -> (Option<u64>, u64) {
-    let mark = mark.to_string();
-    let by_metrics = || record.reached.as_ref()?.get(&mark).copied();
-    let by_summary = record.summary.as_ref().and_then(|s| s.reached.get(&mark).copied());
+fn passed(record: &Record, threshold: f64) -> (Option<u64>, u64) {
+    let threshold = threshold.to_string();
+    let by_metrics = || record.reached.as_ref()?.get(&threshold).copied();
+    let by_summary = record.summary.as_ref().and_then(|s| s.reached.get(&threshold).copied());
     (by_summary.or_else(by_metrics), record.config.steps)
 }

@@ -8,7 +8,7 @@
 
 use crate::error::{Error, Result};
 use crate::member::Member;
-use ed25519_dalek::{Signature, Signer, SigningKey, VerifyingKey};
+use ed25519_dalek::{Signature, Signer as _, SigningKey, VerifyingKey};
 use std::collections::BTreeMap;
 
 /// Bytes of a signature.
@@ -18,7 +18,7 @@ const DOMAIN: &[u8] = b"equimarl fleet message, version 1\n";
 
 /// How messages of one member are signed and checked.
 #[derive(Clone, Debug)]
-pub enum Seal {
+pub enum Signer {
     /// Not at all: members in one process trust their memory.
     Open,
     /// With this member's key, and everybody's public keys.
@@ -39,18 +39,18 @@ impl Ring {
     }
 }
 
-impl Seal {
+impl Signer {
     /// How many bytes a signature adds.
     pub fn overhead(&self) -> usize {
         match self {
-            Seal::Open => 0,
-            Seal::Signed(_) => SIGNATURE,
+            Signer::Open => 0,
+            Signer::Signed(_) => SIGNATURE,
         }
     }
 
     /// Signs a message.
-    pub fn seal(&self, mut message: Vec<u8>) -> Vec<u8> {
-        if let Seal::Signed(ring) = self {
+    pub fn signer(&self, mut message: Vec<u8>) -> Vec<u8> {
+        if let Signer::Signed(ring) = self {
             let signature = ring.own.sign(&signed_bytes(&message));
             message.extend_from_slice(&signature.to_bytes());
         }
@@ -59,7 +59,7 @@ impl Seal {
 
     /// Whether the message, signature included, is what `sender` signed.
     pub fn holds(&self, sender: Member, message: &[u8]) -> bool {
-        let Seal::Signed(ring) = self else { return true };
+        let Signer::Signed(ring) = self else { return true };
         let Some((body, signature)) = message.split_last_chunk::<SIGNATURE>() else { return false };
         let Some(key) = ring.all.get(&sender) else { return false };
         // Strict: no other signature and no weak key passes for the same message.
@@ -112,18 +112,18 @@ pub fn public_key(text: &str) -> Option<VerifyingKey> {
 mod tests {
     use super::*;
 
-    fn two() -> (Seal, Seal) {
+    fn two() -> (Signer, Signer) {
         let keys = [new_key().unwrap(), new_key().unwrap()];
         let all: BTreeMap<_, _> =
             keys.iter().enumerate().map(|(i, k)| (Member::agent(i), k.verifying_key())).collect();
-        let [a, b] = keys.map(|own| Seal::Signed(Box::new(Ring::new(own, all.clone()))));
+        let [a, b] = keys.map(|own| Signer::Signed(Box::new(Ring::new(own, all.clone()))));
         (a, b)
     }
 
     #[test]
     fn a_signature_holds_for_its_sender_and_every_byte() {
         let (a, b) = two();
-        let sealed = a.seal(b"some message".to_vec());
+        let sealed = a.signer(b"some message".to_vec());
         assert!(b.holds(Member::agent(0), &sealed));
         assert!(!b.holds(Member::agent(1), &sealed), "another sender");
         assert!(!b.holds(Member::WORLD, &sealed), "a sender without a key");
@@ -142,7 +142,7 @@ mod tests {
         let mut bytes = b"hello".to_vec();
         let signature = key.sign(&bytes);
         bytes.extend_from_slice(&signature.to_bytes());
-        assert!(!Seal::Signed(Box::new(Ring::new(key, all))).holds(Member::agent(0), &bytes));
+        assert!(!Signer::Signed(Box::new(Ring::new(key, all))).holds(Member::agent(0), &bytes));
     }
 
     #[test]
