@@ -205,7 +205,7 @@ impl Registry {
         let Symmetries { largest, usual: own } = world.symmetries(&usual);
         for text in [largest, own] {
             let group: Group = text.parse()?;
-            let made = world.make(&usual, &group, 1).and_then(|envs| check_envs(&*envs, name, &group));
+            let made = world.make(&usual, &group, 1).and_then(|envs| check_envs(&*envs, &world, &group));
             if let Err(error) = made {
                 return bad(format!("under {group}, {error}"));
             }
@@ -309,14 +309,17 @@ impl Registry {
 }
 
 /// That environments are what was asked for.
-fn check_envs(envs: &dyn Envs, name: &str, group: &Group) -> Result<()> {
+fn check_envs(envs: &dyn Envs, asked: &dyn Definition, group: &Group) -> Result<()> {
     let spec = envs.spec();
     GroupAction::new(spec)?;
     let wrong = |field: &str, found: &str, asked: &str| {
         Err(Error::BadWorld(format!("`{field}` of its declaration is `{found}` and not `{asked}`")))
     };
-    if spec.world != name {
-        return wrong("world", &spec.world, name);
+    if spec.world != asked.name() {
+        return wrong("world", &spec.world, asked.name());
+    }
+    if spec.version != asked.version() {
+        return wrong("version", &spec.version.to_string(), &asked.version().to_string());
     }
     if spec.group != group.name() {
         return wrong("group", &spec.group, group.name());
@@ -333,6 +336,35 @@ mod tests {
     use crate::world::World;
 
     struct River(&'static str, Vec<Opt>, usize);
+
+    /// Its definition says another version than its declaration.
+    struct OldRiver;
+
+    impl Definition for OldRiver {
+        fn name(&self) -> &'static str {
+            "river"
+        }
+
+        fn about(&self) -> &'static str {
+            "Boats."
+        }
+
+        fn version(&self) -> u32 {
+            2
+        }
+
+        fn options(&self) -> Vec<Opt> {
+            vec![]
+        }
+
+        fn symmetries(&self, settings: &Settings) -> Symmetries {
+            River("river", vec![], 2).symmetries(settings)
+        }
+
+        fn make(&self, settings: &Settings, group: &Group, count: usize) -> Result<Box<dyn Envs>> {
+            River("river", vec![], 2).make(settings, group, count)
+        }
+    }
 
     impl Definition for River {
         fn name(&self) -> &'static str {
@@ -408,6 +440,8 @@ mod tests {
             let error = builtin().with(world).err().unwrap().to_string();
             assert!(error.contains(part), "{error}");
         }
+        let error = builtin().with(OldRiver).err().unwrap().to_string();
+        assert!(error.contains("`version` of its declaration is `1` and not `2`"), "{error}");
     }
 
     #[test]
