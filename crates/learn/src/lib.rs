@@ -43,7 +43,9 @@ pub use config::{AugmentRatio, Augmentation, EncoderChoice, Method, PRESETS, Tra
 pub use controller::Learned;
 pub use episodes::{Episodes, Finished, RECENT};
 pub use equimarl_nn::{Choice, greedy_action, sample};
-pub use equivariance::{ElementError, EquivarianceReport, TOLERANCE, equivariance, random_states};
+pub use equivariance::{
+    ElementError, EquivarianceReport, TOLERANCE, equivariance, equivariance_each, random_states,
+};
 pub use error::{Error, Result};
 pub use estimate::{Estimate, free_memory};
 pub use evaluate::{Games, Inference, evaluate};

@@ -10,7 +10,7 @@ use crate::world::{WorldArgs, methods, names};
 use anyhow::{Context, Result, ensure};
 use clap::Args as ClapArgs;
 use equimarl_group::Group;
-use equimarl_learn::{EquivarianceReport, Method, TOLERANCE, check_fit, equivariance};
+use equimarl_learn::{EquivarianceReport, Method, TOLERANCE, check_fit, equivariance_each};
 use equimarl_nn::Network;
 use equimarl_worlds::{Envs, WorldConfig};
 use serde_json::json;
@@ -54,8 +54,8 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     let (config, kind) = (network.config().clone(), network.config().kind);
     let policy = network.policy()?;
     let group: Group = envs.spec().group.parse()?;
-    let waiting = Waiting::for_("comparing states", None);
-    let report = equivariance(&policy, &*envs, args.states, args.seed)?;
+    let waiting = Waiting::for_("states", Some(args.states as u64));
+    let report = equivariance_each(&policy, &*envs, args.states, args.seed, |done| waiting.at(done as u64))?;
     drop(waiting);
     let parameters = network.values().len();
     // Without a question, the question is whether it is what it claims: a plain network claims nothing, and is shown under the
