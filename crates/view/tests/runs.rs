@@ -84,7 +84,7 @@ fn a_run_in_progress_can_be_played_so_far() {
     let run = folder.join("live");
     run::create(&builtin(), &run, &config(Method::Equivariant)).unwrap();
     let page = serve(Some(&folder));
-    assert_eq!(page.list()["runs"][0]["playable"], false);
+    assert_eq!(page.list()["runs"][0]["trained"], Value::Null);
     let train = |iterations: u32| {
         let done = Cell::new(0);
         let more = &mut |event: run::Event<'_>| {
@@ -99,7 +99,7 @@ fn a_run_in_progress_can_be_played_so_far() {
     };
     train(3);
     let list = page.list();
-    assert_eq!(list["runs"][0]["playable"], true);
+    assert_eq!(list["runs"][0]["trained"], list["runs"][0]["done"]);
     assert_eq!(list["models"][0]["name"], "live (so far)");
     let before = probabilities();
     // It learns on, and the page shows the newer team.
