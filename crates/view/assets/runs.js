@@ -82,7 +82,7 @@ function made(run) {
   }, "Play");
   // On narrow screens a row is a card, and each value has its name beside it. Roles are said, because a table that is laid
   // out as something else is none to who hears it.
-  const cell = (name, ...children) => h("td", { role: "cell", class: `${name} ${RIGHT.includes(name) ? "right" : ""}`.trim(), "data-label": LABELS[name] ?? null }, children);
+  const cell = (name, ...children) => h("td", { role: "cell", class: `${name}-cell${RIGHT.includes(name) ? " right" : ""}${name === "measure" ? " measure" : ""}`, "data-label": LABELS[name] ?? null }, children);
   const element = h("tr", { "data-run": run.id, role: "row" },
     cell("tick", tick), h("th", { scope: "row", role: "rowheader" }, run.id), ...NAMES.map((name) => cell(name, cells[name], name === "steps" ? bar : null)),
     cell("play", play));

@@ -91,10 +91,10 @@ function compared() {
   say($("beside"), others.join(" "));
 }
 
-/** Plays another team: in the same state if it is of the same world. */
+/** Plays another team: in the same state if it is of the same world and was trained in the same size. */
 export function choose(model) {
   const old = current();
-  const same = old && now.answer && old.world === model.world;
+  const same = old && now.answer && old.world === model.world && JSON.stringify(old.settings) === JSON.stringify(model.settings);
   now.model = model.id;
   if (model.of) now.made = model;
   offer();
@@ -363,7 +363,7 @@ function verdict() {
 }
 
 const SUBTITLES = {
-  symmetry: "On the left a state, on the right the same state turned. The network looks at both by itself. If the symmetry is built in, every arrow turns along, and the number is zero up to rounding.",
+  symmetry: "Left a state, right the same state turned. The network looks at each by itself: with the symmetry built in, every arrow turns along, and the number is rounding.",
   episode: "Arrows and bars are probabilities; dots are messages between agents that hear each other, round after round. Drag anything and see the policy change its mind.",
 };
 

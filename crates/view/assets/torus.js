@@ -31,6 +31,6 @@ export function openings(torus, [width, height]) {
     const point = (out, along) => `${x + dx * (from + out) + dy * (part * long + along)} ${y + dy * (from + out) + dx * (part * long + along)}`;
     return `M${point(0, -size)}L${point(size, 0)}L${point(0, size)}`;
   }));
-  const open = s("rect", { class: "open-edge", x: left, y: top, width: wide, height: high, "stroke-width": 0.05 * unit, "stroke-dasharray": `${0.16 * unit} ${0.12 * unit}` });
+  const open = s("rect", { class: "open-edge", x: left, y: top, width: wide, height: high, "stroke-width": 0.05 * unit, "stroke-dasharray": `${0.13 * unit} ${0.2 * unit}` });
   return s("g", { class: "openings", "data-edges": "joined", "aria-hidden": true }, open, s("path", { d: marks.join(""), "stroke-width": 0.06 * unit }));
 }

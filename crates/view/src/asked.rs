@@ -91,9 +91,11 @@ impl Fields {
     pub fn done(self) -> Answer<()> {
         match self.left.keys().next() {
             None => Ok(()),
-            Some(key) => {
-                Err(Refusal::bad(format!("there is no field {:?}; there are {}", cut(key), self.known.join(", "))))
-            }
+            Some(key) => Err(Refusal::bad(format!(
+                "there is no field {:?}; there are {}",
+                cut(key),
+                self.known.join(", ")
+            ))),
         }
     }
 }
@@ -138,7 +140,9 @@ mod tests {
         for (value, read) in [(json!(0), Some(0)), (json!(100), Some(100)), (json!(1e2), Some(100))] {
             assert_eq!(whole(&value, 100), read);
         }
-        for value in [json!(-1), json!(101), json!(1.5), json!(1e300), json!("7"), json!(null), json!(u64::MAX)] {
+        for value in
+            [json!(-1), json!(101), json!(1.5), json!(1e300), json!("7"), json!(null), json!(u64::MAX)]
+        {
             assert_eq!(whole(&value, 100), None, "{value}");
         }
     }

@@ -39,7 +39,8 @@ impl<'a> Beside<'a> {
 
     /// The team of a method that is most like this one.
     fn like(&self, row: &Row, method: &str) -> Result<&'a Row, String> {
-        let all = self.0.get(&(row.setting.as_str(), row.for_choosing, method)).map_or(&[][..], Vec::as_slice);
+        let all =
+            self.0.get(&(row.setting.as_str(), row.for_choosing, method)).map_or(&[][..], Vec::as_slice);
         let order = |other: &&'a Row| {
             let other: &'a Row = other;
             let apart = apart(row, other);
@@ -51,10 +52,19 @@ impl<'a> Beside<'a> {
                 other.sweep != row.sweep,
                 other.state != "finished",
             ];
-            (apart > EQUAL, if apart > EQUAL { bits(apart) } else { 0 }, alike, bits(apart), other.id.as_str())
+            (
+                apart > EQUAL,
+                if apart > EQUAL { bits(apart) } else { 0 },
+                alike,
+                bits(apart),
+                other.id.as_str(),
+            )
         };
         let Some(best) = all.iter().copied().min_by_key(order) else {
-            return Err(format!("No {method} team of {} with the same settings was trained here.", row.world));
+            return Err(format!(
+                "No {method} team of {} with the same settings was trained here.",
+                row.world
+            ));
         };
         if apart(row, best) > APART {
             let [own, others] = [row, best].map(|r| with_commas(r.trained.unwrap_or(0)));
@@ -81,7 +91,8 @@ fn apart(one: &Row, other: &Row) -> f64 {
 
 fn with_commas(n: u64) -> String {
     let digits = n.to_string();
-    let parts: Vec<&str> = digits.as_bytes().rchunks(3).rev().filter_map(|p| std::str::from_utf8(p).ok()).collect();
+    let parts: Vec<&str> =
+        digits.as_bytes().rchunks(3).rev().filter_map(|p| std::str::from_utf8(p).ok()).collect();
     parts.join(",")
 }
 
@@ -149,7 +160,11 @@ mod tests {
             assert_eq!(why(&rows), "No plain team of wildlife-3 with the same settings was trained here.");
         }
         // Teams with one network for all are compared with each other.
-        let rows = [team("e", "central-equivariant", 1, 10), team("a", "plain", 1, 10), team("c", "central-plain", 1, 10)];
+        let rows = [
+            team("e", "central-equivariant", 1, 10),
+            team("a", "plain", 1, 10),
+            team("c", "central-plain", 1, 10),
+        ];
         assert_eq!(beside(&rows, "e", "plain"), json!({ "team": "run:c" }));
         assert_eq!(beside(&rows, "c", "equivariant"), json!({ "team": "run:e" }));
     }

@@ -52,7 +52,10 @@ pub(crate) fn draw(runs: &Runs, ask: &Ask) -> Answer<Value> {
     let read: Vec<_> = ask.runs.iter().map(|id| (id, runs.record(id))).collect();
     let (mut worlds, mut missing) = (BTreeMap::<&str, Vec<Run<'_>>>::new(), vec![]);
     for (id, found) in &read {
-        match found.as_ref().and_then(|(read, for_choosing)| Some((read.as_ref().as_ref().ok()?, *for_choosing))) {
+        match found
+            .as_ref()
+            .and_then(|(read, for_choosing)| Some((read.as_ref().as_ref().ok()?, *for_choosing)))
+        {
             Some((record, for_choosing)) => {
                 worlds.entry(&record.world.label).or_default().push(Run { record, for_choosing });
             }
@@ -78,9 +81,7 @@ fn chart(world: &str, runs: &[Run<'_>], lines: &[Line<'_>], ask: &Ask) -> Chart 
         let colour = if distinct { Colour::of(line.method) } else { Colour::new(i) };
         let series = match curves.as_slice() {
             [one] => Series::line(line.name.clone(), colour, one.iter().copied()),
-            many => {
-                Series::quartiles(format!("{} ({} seeds)", line.name, many.len()), colour, many, PLACES)
-            }
+            many => Series::quartiles(format!("{} ({} seeds)", line.name, many.len()), colour, many, PLACES),
         };
         series.smoothed(ask.smooth)
     });

@@ -35,7 +35,8 @@ pub(crate) fn runs(root: &Path) -> Vec<Place> {
     let sweep = sweep_name(root);
     let declared = sweep.is_some();
     // A folder without a name of its own may still be called one: `equimarl view runs/study-rates`.
-    let sweep = sweep.unwrap_or_else(|| own_name(root).filter(|name| name.ends_with(RATES)).unwrap_or_default());
+    let sweep =
+        sweep.unwrap_or_else(|| own_name(root).filter(|name| name.ends_with(RATES)).unwrap_or_default());
     search.look(root, &name_of_root(root), DEPTH, (&sweep, declared));
     search.found.sort();
     search.found
@@ -80,7 +81,8 @@ impl Search {
             if !is_folder || name.starts_with('.') {
                 continue;
             }
-            let (path, id) = (entry.path(), if id.is_empty() { name.clone() } else { format!("{id}/{name}") });
+            let (path, id) =
+                (entry.path(), if id.is_empty() { name.clone() } else { format!("{id}/{name}") });
             let is_run = RunFolder::at(&path).config().is_file();
             match if is_run { None } else { sweep_name(&path) } {
                 Some(own) => self.look(&path, &id, depth - 1, (&own, true)),

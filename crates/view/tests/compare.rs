@@ -60,7 +60,9 @@ fn an_untrained_team_is_made_for_the_world_of_another() {
     assert_eq!(answer["state"], start["state"]);
     let answer = page.episode(ask("new:central-equivariant:run:wide"));
     assert!(answer["twin"]["difference"].as_f64().unwrap() < 1e-5);
-    for id in ["new:plain:run:none", "new:plain", "new:wise:run:wide", "new:plain:new:plain:run:wide", "new:plain:"] {
+    for id in
+        ["new:plain:run:none", "new:plain", "new:wise:run:wide", "new:plain:new:plain:run:wide", "new:plain:"]
+    {
         assert_eq!(page.post("/api/episode", &ask(id)).status, 404, "{id}");
     }
 }
@@ -81,7 +83,8 @@ fn seeds_are_counted_once_and_runs_that_choose_rates_are_apart() {
     let names: Vec<&str> =
         list["runs"].as_array().unwrap().iter().map(|r| r["id"].as_str().unwrap()).collect();
     assert_eq!(names.len(), 5);
-    let figure = page.post("/api/curves", &json!({ "runs": names, "group": true })).json()["figures"][0].clone();
+    let figure =
+        page.post("/api/curves", &json!({ "runs": names, "group": true })).json()["figures"][0].clone();
     let said = figure["description"].as_str().unwrap();
     // Five runs have three seeds: two of them were made to be shown, and one of these twice.
     assert!(said.contains("plain (2 seeds) ends at"), "{said}");

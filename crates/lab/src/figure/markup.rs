@@ -154,7 +154,9 @@ mod tests {
 
     #[test]
     fn long_names_go_on_in_the_next_line_and_nothing_of_them_is_lost() {
-        for name in ["a sweep/with-a-long-name/equivariant, rate 0.001 (9 seeds)", &"abcdef".repeat(20), "", "short"] {
+        for name in
+            ["a sweep/with-a-long-name/equivariant, rate 0.001 (9 seeds)", &"abcdef".repeat(20), "", "short"]
+        {
             let lines = wrapped(name, 10.0, 100.0);
             assert!(lines.iter().all(|line| width(line, 10.0) <= 100.2), "{lines:?}");
             assert_eq!(lines.concat().replace(' ', ""), name.replace(' ', ""));
