@@ -73,6 +73,9 @@ const tests = {
     await page.uncheck("tr[data-run='small/plain'] input");
     await page.waitForFunction((b) => document.querySelector("#figures").dataset.updates !== b, before);
     await picture(page, "runs");
+    // From here to another view, which says what it shows.
+    await page.click("nav a[href='#symmetry']");
+    await page.waitForFunction(() => /looks at each by itself/.test(document.querySelector("#subtitle").textContent));
     await done(page);
   },
 

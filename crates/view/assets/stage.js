@@ -370,10 +370,10 @@ const SUBTITLES = {
 /** Shows one of the two views. */
 export function mode(view) {
   if (view === "runs") return pause();
-  if (now.mode === view && now.answer) return;
-  now.mode = view;
   say($("title"), view === "symmetry" ? "Turn the world. Does the policy turn with it?" : "An episode");
   say($("subtitle"), SUBTITLES[view]);
+  if (now.mode === view && now.answer) return;
+  now.mode = view;
   if (now.answer) queue(() => look());
 }
 
