@@ -113,7 +113,7 @@ mod tests {
         }
     }
 
-    fn beside<'a>(rows: &'a [Row], id: &str, kind: &str) -> Value {
+    fn beside(rows: &[Row], id: &str, kind: &str) -> Value {
         let row = rows.iter().find(|r| r.id == id).unwrap();
         Beside::new(rows).of(row)[kind].clone()
     }
