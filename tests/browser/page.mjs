@@ -67,7 +67,9 @@ const tests = {
     assert.ok((await page.locator("figure[data-world='wildlife-3'] path.fig-line").count()) >= 2);
     assert.match(await text(page, "runs-note"), /finished/);
     assert.equal(await page.locator("tr[data-run='small/equivariant'] .state").textContent(), "finished");
-    assert.match(await text(page, "diff-table"), /method/);
+    await page.selectOption("#diff-a", "small/equivariant");
+    await page.selectOption("#diff-b", "small/plain");
+    await page.waitForFunction(() => /^Settingsmall\/equivariantsmall\/plainmethod/.test(document.querySelector("#diff-table").textContent));
     const updates = () => page.locator("#figures").getAttribute("data-updates");
     const before = await updates();
     await page.uncheck("tr[data-run='small/plain'] input");

@@ -147,7 +147,7 @@ async function curves() {
 function repeated(ids) {
   if (ids.length === 0) return null;
   const names = `${ids.slice(0, 3).join(", ")}${ids.length > 3 ? ", ..." : ""}`;
-  return h("figcaption", { class: "muted" }, `Each seed counts once, by its longest run: ${ids.length} ${ids.length === 1 ? "run is" : "runs are"} not drawn (${names}).`);
+  return h("figcaption", { class: "muted" }, `Each seed counts once, a finished run before others, a longer one before shorter: ${ids.length} ${ids.length === 1 ? "run is" : "runs are"} not drawn (${names}).`);
 }
 
 /** Runs to choose from, by the sweep that they belong to. */

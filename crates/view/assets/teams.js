@@ -36,7 +36,7 @@ export function counterpart(model, kind, list) {
   const said = model.beside?.[kind];
   const found = list.find((other) => other.id === said?.team);
   if (found) return { model: found, why: null };
-  const none = said?.none ?? `There is no trained team here to compare it with.`;
+  const none = said?.none ?? "There is no trained team here to compare it with.";
   return { model: untrained(model, kind), why: model.fresh ? null : none };
 }
 
