@@ -88,9 +88,8 @@ struct Home {
 impl Home {
     /// The same, or the sweep whose folder this is.
     fn entered(&self, folder: &Path) -> Home {
-        let Ok(text) = fs::read_to_string(folder.join("sweep.toml")) else { return self.clone() };
-        let name = text.parse::<toml::Table>().ok().and_then(|t| Some(t.get("name")?.as_str()?.to_string()));
-        Home { sweep: name.unwrap_or_else(|| name_of(folder)), failed: Some(folder.join("failed")) }
+        let Some(sweep) = sweep_name(folder) else { return self.clone() };
+        Home { sweep, failed: Some(folder.join("failed")) }
     }
 
     /// Why a run of this name failed, if somebody noted it.
@@ -98,6 +97,13 @@ impl Home {
         let text = fs::read_to_string(self.failed.as_ref()?.join(format!("{name}.txt"))).ok()?;
         Some(text.trim().to_string())
     }
+}
+
+/// The name of the sweep whose folder this is: what its `sweep.toml` says, or the folder's own name.
+pub fn sweep_name(folder: &Path) -> Option<String> {
+    let text = fs::read_to_string(folder.join("sweep.toml")).ok()?;
+    let name = text.parse::<toml::Table>().ok().and_then(|t| Some(t.get("name")?.as_str()?.to_string()));
+    Some(name.unwrap_or_else(|| name_of(folder)))
 }
 
 fn name_of(path: &Path) -> String {

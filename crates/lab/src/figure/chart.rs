@@ -2,7 +2,7 @@
 
 use super::axis::{Axis, Scale, drawable};
 use super::frame::{EDGE, Entry, LABEL, Plot, TICK, coloured, dashes, heading};
-use super::markup::{Anchor, Px, fit, line, picture, text, width};
+use super::markup::{Anchor, Px, line, picture, text, width, wrapped};
 use super::{Point, Series};
 
 /// A dashed line across at a value: the best possible, a controller, chance.
@@ -111,15 +111,9 @@ impl Chart {
             .collect();
         let total = self.size[0];
         let (mut body, mut top) = heading(&self.title, &entries, total);
-        if !self.y_label.is_empty() {
+        for line in wrapped(&self.y_label, TICK, total - 2.0 * EDGE).iter().filter(|line| !line.is_empty()) {
             top += LABEL + 3.0;
-            body += &text(
-                [EDGE, top],
-                Anchor::Start,
-                TICK,
-                "fig-label",
-                &fit(&self.y_label, TICK, total - 2.0 * EDGE),
-            );
+            body += &text([EDGE, top], Anchor::Start, TICK, "fig-label", line);
         }
         let widest =
             |axis: &Axis| axis.ticks.iter().map(|t| width(&axis.label(*t), TICK)).fold(0.0, f64::max);

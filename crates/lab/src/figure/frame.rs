@@ -2,7 +2,7 @@
 
 use super::Colour;
 use super::axis::Axis;
-use super::markup::{Anchor, Px, fit, line, text, width};
+use super::markup::{Anchor, Px, fit, line, text, width, wrapped};
 
 pub(super) const TITLE: f64 = 15.0;
 pub(super) const LABEL: f64 = 13.0;
@@ -41,8 +41,9 @@ pub(super) fn heading(title: &str, entries: &[Entry<'_>], total: f64) -> (String
     }
     for entry in entries {
         let (Entry::Series(name, _) | Entry::Reference(name, _)) = entry;
-        let name = fit(name, LABEL, total - 2.0 * EDGE - SAMPLE - 6.0);
-        let room = SAMPLE + 6.0 + width(&name, LABEL) + 14.0;
+        let lines = wrapped(name, LABEL, total - 2.0 * EDGE - SAMPLE - 6.0);
+        let widest = lines.iter().map(|line| width(line, LABEL)).fold(0.0, f64::max);
+        let room = SAMPLE + 6.0 + widest + 14.0;
         if x > EDGE && x + room - 14.0 > total - EDGE {
             x = EDGE;
             y += ROW;
@@ -52,7 +53,10 @@ pub(super) fn heading(title: &str, entries: &[Entry<'_>], total: f64) -> (String
             Entry::Series(_, colour) => coloured(*colour, &line(from, to, "fig-line", "stroke-width=\"3\"")),
             Entry::Reference(_, i) => line(from, to, "fig-ref", &dashes(*i)),
         };
-        markup += &text([x + SAMPLE + 6.0, y], Anchor::Start, LABEL, "fig-label", &name);
+        for (i, line) in lines.iter().enumerate() {
+            y += if i == 0 { 0.0 } else { ROW };
+            markup += &text([x + SAMPLE + 6.0, y], Anchor::Start, LABEL, "fig-label", line);
+        }
         x += room;
     }
     (markup, y + 4.0)

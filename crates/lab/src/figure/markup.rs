@@ -59,6 +59,24 @@ pub(super) fn fit(text: &str, size: f64, room: f64) -> String {
     cut
 }
 
+/// The whole text on lines that are at most this wide, broken after a space or a mark where there is one.
+pub(super) fn wrapped(text: &str, size: f64, room: f64) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for c in text.chars() {
+        let line = lines.last().cloned().unwrap_or_default();
+        if line.is_empty() || width(&format!("{line}{c}"), size) <= room + 0.1 {
+            lines.last_mut().into_iter().for_each(|line| line.push(c));
+            continue;
+        }
+        let at = line.rfind([' ', ',', '/', '-', '_']).map_or(line.len(), |at| at + 1);
+        let (stays, goes) = line.split_at(at);
+        lines.pop();
+        lines.push(stays.trim_end().into());
+        lines.push(format!("{goes}{c}").trim_start().into());
+    }
+    lines
+}
+
 /// Which end of a text stands at its place.
 #[derive(Clone, Copy)]
 pub(super) enum Anchor {
@@ -132,5 +150,18 @@ mod tests {
         let cut = fit(&"abcdef".repeat(20), 10.0, 100.0);
         assert!(cut.ends_with('\u{2026}') && width(&cut, 10.0) <= 110.0, "{cut}");
         assert_eq!(fit("short", 10.0, 100.0), "short");
+    }
+
+    #[test]
+    fn long_names_go_on_in_the_next_line_and_nothing_of_them_is_lost() {
+        for name in
+            ["a sweep/with-a-long-name/equivariant, rate 0.001 (9 seeds)", &"abcdef".repeat(20), "", "short"]
+        {
+            let lines = wrapped(name, 10.0, 100.0);
+            assert!(lines.iter().all(|line| width(line, 10.0) <= 100.2), "{lines:?}");
+            assert_eq!(lines.concat().replace(' ', ""), name.replace(' ', ""));
+        }
+        assert_eq!(wrapped("one two", 10.0, 30.0), ["one", "two"]);
+        assert_eq!(wrapped("one two", 10.0, 100.0), ["one two"]);
     }
 }
