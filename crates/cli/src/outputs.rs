@@ -23,6 +23,9 @@ pub struct Force {
 pub enum Product {
     Svg,
     Gif,
+    Html,
+    Pdf,
+    Png,
     Json,
     /// Weights that were realised.
     Dense,
@@ -112,6 +115,9 @@ fn is_ours(path: &Path, product: Product) -> bool {
         Product::Dense => Metadata::load(path).is_ok_and(|m| m.content == Content::Dense),
         Product::Svg => starts("<svg") && has(MARK),
         Product::Gif => starts("GIF8") && has(MARK),
+        Product::Html => starts("<!doctype html>") && has(MARK),
+        Product::Pdf => starts("%PDF") && has(MARK),
+        Product::Png => bytes.starts_with(b"\x89PNG") && has(MARK),
         Product::Json => starts("{") && has(MARK),
     }
 }

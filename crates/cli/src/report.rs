@@ -1,6 +1,7 @@
 //! `equimarl report`: what many runs amount to.
 
 use crate::output::{print, print_json, table};
+use crate::outputs::{self, Force, Product};
 use crate::provenance;
 use crate::registry;
 use anyhow::{Context, Result};
@@ -38,6 +39,8 @@ pub struct Args {
     /// Print everything as one JSON object.
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    force: Force,
 }
 
 pub fn run(args: &Args) -> Result<ExitCode> {
@@ -54,6 +57,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         files = write(&study, out, args)?;
     }
     if let Some(folder) = &args.tensorboard {
+        outputs::check_folder("--tensorboard", folder)?;
         let runs: Vec<Found> = found.runs.into_iter().chain(rates.runs).collect();
         files.extend(export(&runs, folder)?);
     }
@@ -86,7 +90,15 @@ fn write(study: &Study, out: &Path, args: &Args) -> Result<Vec<PathBuf>> {
     let before = figures_of(&std::fs::read_to_string(&page_path).unwrap_or_default());
     let mut files = vec![];
     let path = |name: &str, ending: &str| out.join(format!("{name}.{ending}"));
-    for figure in study.figures() {
+    let figures = study.figures();
+    let names =
+        figures.iter().flat_map(|f| Figure::ENDINGS.map(|ending| (path(&f.name, ending), product(ending))));
+    let made: Vec<(PathBuf, Product)> = names.chain([(page_path.clone(), Product::Html)]).collect();
+    let made: Vec<(&str, &Path, Product)> =
+        made.iter().map(|(path, kind)| ("--out", path.as_path(), *kind)).collect();
+    let read: Vec<&Path> = args.places.iter().chain(&args.rates).map(PathBuf::as_path).collect();
+    outputs::check(&read, &made, &args.force)?;
+    for figure in figures {
         for (ending, bytes) in Figure::ENDINGS.into_iter().zip(figure.files()) {
             let path = path(&figure.name, ending);
             write_file(&path, &bytes)?;
@@ -102,6 +114,14 @@ fn write(study: &Study, out: &Path, args: &Args) -> Result<Vec<PathBuf>> {
     }
     files.insert(0, page_path);
     Ok(files)
+}
+
+fn product(ending: &str) -> Product {
+    match ending {
+        "pdf" => Product::Pdf,
+        "png" => Product::Png,
+        _ => Product::Svg,
+    }
 }
 
 /// The command line again, for whoever wants the same page.

@@ -72,6 +72,27 @@ fn outputs_are_never_inputs_nor_each_other_nor_somebody_elses() {
 }
 
 #[test]
+fn a_report_replaces_reports_only() {
+    let home = folder("lost-report");
+    let site = home.join("site");
+    fs::create_dir_all(&site).unwrap();
+    fs::write(site.join("index.html"), "<!doctype html>my own site").unwrap();
+    let report = ["report", text(whole()), "--out", text(&site)];
+    refuses(&report, "index.html is there already, and was not made by this command");
+    assert_eq!(fs::read_dir(&site).unwrap().count(), 1);
+    let other = home.join("report");
+    let again = ["report", text(whole()), "--out", text(&other)];
+    finish(&again);
+    finish(&again);
+    let figure = fs::read_dir(&other).unwrap().map(|f| f.unwrap().path());
+    let figure = figure.into_iter().find(|f| f.extension().is_some_and(|e| e == "pdf")).unwrap();
+    fs::write(&figure, "%PDF mine").unwrap();
+    refuses(&again, "was not made by this command");
+    finish(&[&again[..], &["--force"]].concat());
+    refuses(&["report", text(whole()), "--out", text(whole())], "which holds only the run");
+}
+
+#[test]
 fn a_run_begins_where_nothing_of_its_names_is() {
     let home = folder("lost-run-folder");
     for name in ["model.safetensors", "metrics.jsonl", "spec.json"] {

@@ -21,7 +21,7 @@ pub fn svg(scene: &Scene) -> String {
     let mut text = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
          viewBox=\"0 0 {width} {height}\" font-family=\"sans-serif\" text-anchor=\"middle\" \
-         stroke-linejoin=\"round\" stroke-linecap=\"round\">\n<!-- {MARK} -->\n\
+         stroke-linejoin=\"round\" stroke-linecap=\"round\">\n<metadata>{MARK}</metadata>\n\
          <rect width=\"{width}\" height=\"{height}\" fill=\"{paper}\"/>\n"
     );
     for item in scene.items() {

@@ -75,17 +75,24 @@ fn figure(world: &str, runs: &[Run<'_>], ask: &Ask) -> Value {
 fn chart(world: &str, runs: &[Run<'_>], lines: &[Line<'_>], ask: &Ask) -> Chart {
     let measure = runs.first().map_or(Measure::RETURN, |r| Measure::of(&r.record.world));
     let distinct = (0..lines.len()).all(|i| lines[..i].iter().all(|l| l.method != lines[i].method));
-    let series = lines.iter().enumerate().map(|(i, line)| {
+    let (mut series, mut thin): (Vec<Series>, Vec<Series>) = Default::default();
+    for (i, line) in lines.iter().enumerate() {
         let curves: Vec<Vec<(f64, f64)>> = line.records.iter().map(|r| measure.points(&r.curve)).collect();
         // A method keeps its colour where colours can tell methods apart.
         let colour = if distinct { Colour::of(line.method) } else { Colour::new(i) };
-        let series = match curves.as_slice() {
-            [one] => Series::line(line.name.clone(), colour, one.iter().copied()),
-            many => Series::quartiles(format!("{} ({} seeds)", line.name, many.len()), colour, many, PLACES),
-        };
-        series.smoothed(ask.smooth)
-    });
-    let series: Vec<Series> = series.collect();
+        match curves.as_slice() {
+            [one] => {
+                series.push(Series::line(line.name.clone(), colour, one.iter().copied()).smoothed(ask.smooth))
+            }
+            many => {
+                // Where only some of the seeds go on, the curve is thin: it stands on other runs than before.
+                let name = format!("{} ({} seeds)", line.name, many.len());
+                let (all, rest) = Series::parts(name, colour, many, PLACES);
+                series.push(all.smoothed(ask.smooth));
+                thin.extend(rest.into_iter().map(|(_, part)| part.smoothed(ask.smooth)));
+            }
+        }
+    }
     let best = runs.iter().find_map(|r| r.record.optimum());
     let ends =
         series.iter().filter_map(|s| Some(format!("{} ends at {:.3}", s.name, s.points.last()?.middle)));
@@ -96,6 +103,7 @@ fn chart(world: &str, runs: &[Run<'_>], lines: &[Line<'_>], ask: &Ask) -> Chart 
         y_label: measure.label(),
         lines: best.map(|b| Reference::new("best possible", b)).into_iter().collect(),
         series,
+        thin,
         size: [ask.width, (ask.width * 0.42).clamp(180.0, 340.0)],
         ..Chart::default()
     }

@@ -2,6 +2,7 @@
 
 use super::drawing::{Drawing, Stroke};
 use super::paint::{Canvas, Ink, Segment};
+use equimarl_files::MARK;
 use miniz_oxide::deflate::compress_to_vec_zlib;
 use std::collections::BTreeSet;
 
@@ -36,7 +37,7 @@ impl Drawing {
         file.object(&[head.as_bytes(), &content, b"\nendstream"].concat());
         file.object(
             format!(
-                "<< /Title {} /Subject {} /Producer (equimarl) >>",
+                "<< /Title {} /Subject {} /Producer ({MARK}) >>",
                 words(&self.title),
                 words(&self.description)
             )

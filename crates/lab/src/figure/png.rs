@@ -2,6 +2,7 @@
 
 use super::drawing::{Drawing, Stroke};
 use super::paint::{Canvas, Ink, Segment};
+use equimarl_files::MARK;
 use miniz_oxide::deflate::compress_to_vec_zlib;
 use tiny_skia::{
     Color, FillRule, LineCap, LineJoin, Mask, Paint, Path, PathBuilder, Pixmap, Rect, StrokeDash, Transform,
@@ -108,8 +109,10 @@ fn encode(dots: &Pixmap) -> Vec<u8> {
     let header = [&size[..], &[8, 2, 0, 0, 0]].concat();
     let density = [&DENSITY.to_be_bytes()[..], &DENSITY.to_be_bytes(), &[1]].concat();
     let mut file = b"\x89PNG\r\n\x1a\n".to_vec();
+    let maker = [b"Software\0", MARK.as_bytes()].concat();
+    let image = compress_to_vec_zlib(&lines, 6);
     for (name, content) in
-        [(b"IHDR", header), (b"pHYs", density), (b"IDAT", compress_to_vec_zlib(&lines, 6)), (b"IEND", vec![])]
+        [(b"IHDR", header), (b"pHYs", density), (b"tEXt", maker), (b"IDAT", image), (b"IEND", vec![])]
     {
         let chunk = [&name[..], &content].concat();
         file.extend((content.len() as u32).to_be_bytes());
@@ -151,7 +154,7 @@ mod tests {
         let file = everything().png();
         let chunks = chunks(&file);
         let names: Vec<&[u8]> = chunks.iter().map(|c| c.0).collect();
-        assert_eq!(names, [&b"IHDR"[..], b"pHYs", b"IDAT", b"IEND"]);
+        assert_eq!(names, [&b"IHDR"[..], b"pHYs", b"tEXt", b"IDAT", b"IEND"]);
         let word = |at: usize| u32::from_be_bytes(chunks[0].1[at..at + 4].try_into().unwrap()) as usize;
         let (w, h) = (word(0), word(4));
         assert_eq!(w, 1560);

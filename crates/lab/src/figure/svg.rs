@@ -1,6 +1,7 @@
 //! Drawings as SVG: text stays text, and a page can give pieces other colours by their classes.
 
 use super::drawing::{Anchor, Drawing, Piece, Stroke, Text};
+use equimarl_files::MARK;
 use std::fmt::{Display, Formatter, Result};
 
 /// A length or place in pixels: one decimal, and never something that is not a number.
@@ -51,7 +52,7 @@ impl Drawing {
         format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"fig\" role=\"img\" viewBox=\"0 0 {w} {h}\"{outer} \
              font-family=\"system-ui, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif\">\n\
-             <title>{}</title>\n<desc>{}</desc>\n{paper}{}</svg>\n",
+             <title>{}</title>\n<desc>{}</desc>\n<metadata>{MARK}</metadata>\n{paper}{}</svg>\n",
             escape(&self.title),
             escape(&self.description),
             markup(&self.pieces)

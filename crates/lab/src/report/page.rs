@@ -9,6 +9,7 @@ use crate::figure::{dark_rules, escape};
 use crate::record::State;
 use crate::statistics::RESAMPLES;
 use crate::words::{count, thousands};
+use equimarl_files::MARK;
 
 const STYLE: &str = include_str!("style.css");
 
@@ -52,7 +53,7 @@ pub fn page(study: &Study, command: &str, made_by: &str) -> String {
     format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         {FIGURES}{}\">\n\
+         <meta name=\"generator\" content=\"{MARK}\">\n{FIGURES}{}\">\n\
          <title>What the runs amount to</title>\n<style>\n{STYLE}@media (prefers-color-scheme: dark) {{\n{}}}\n</style>\n\
          </head>\n<body>\n<main>\n{body}</main>\n</body>\n</html>\n",
         escape(&names.join(" ")),
