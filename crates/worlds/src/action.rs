@@ -403,7 +403,10 @@ mod tests {
                 "has the kind `pier` twice",
             ),
             (Spec { senders: vec![kind("pier", "2*")], ..spec() }, "`senders` is `2*`"),
-            (Spec { senders: vec![kind("Stone pier", "")], ..spec() }, "`senders` has the kind \"Stone pier\""),
+            (
+                Spec { senders: vec![kind("Stone pier", "")], ..spec() },
+                "`senders` has the kind \"Stone pier\"",
+            ),
             (Spec { senders: vec![kind("", "")], ..spec() }, "1 to 64 lower-case letters, digits and dashes"),
             (
                 Spec { references: vec!["nearest".into()], ..spec() },

@@ -367,7 +367,10 @@ mod tests {
             spec.check_controller(good).unwrap();
         }
         for (bad, part) in [
-            ("random:5", "the controller `random` of wildlife takes no number: write random instead of random:5"),
+            (
+                "random:5",
+                "the controller `random` of wildlife takes no number: write random instead of random:5",
+            ),
             ("still:", "`still` of wildlife takes no number"),
             ("square", "wildlife has no controller `square`; use random, circle or still"),
             ("", "use random, circle or still"),

@@ -34,12 +34,16 @@ pub(super) fn act(world: &Traffic, name: &str, actions: &mut [usize]) -> Result<
 /// The period that stands after the colon.
 fn period(text: &str) -> Result<usize> {
     let wrong = |why: &str| {
-        Err(Error::BadWorld(format!("the period of a fixed cycle {why}, and `{text}` is not; write fixed-cycle:6")))
+        Err(Error::BadWorld(format!(
+            "the period of a fixed cycle {why}, and `{text}` is not; write fixed-cycle:6"
+        )))
     };
     match text.parse::<usize>() {
         Ok(0) => wrong("must be at least 1 step"),
         Ok(period) => Ok(period),
-        Err(e) if *e.kind() == IntErrorKind::PosOverflow => wrong(&format!("must be at most {} steps", usize::MAX)),
+        Err(e) if *e.kind() == IntErrorKind::PosOverflow => {
+            wrong(&format!("must be at most {} steps", usize::MAX))
+        }
         Err(_) => wrong("must be a whole number of at least 1 step"),
     }
 }

@@ -41,7 +41,9 @@ impl Board {
             return wrong("must be odd, so that a drone has a middle cell to stand in");
         }
         if grid > MAX_GRID {
-            return wrong(&format!("can have at most {MAX_GRID} cells a side, or its pictures are too large"));
+            return wrong(&format!(
+                "can have at most {MAX_GRID} cells a side, or its pictures are too large"
+            ));
         }
         let side = grid as i32;
         let place: Vec<[i32; 2]> = (0..side).flat_map(|row| (0..side).map(move |col| [row, col])).collect();
