@@ -286,7 +286,7 @@ impl Exact for State {
         Ok(State { boats: all(&self.boats), berths: all(&self.berths), ..self.clone() })
     }
 
-    /// In the turned harbour the same gust comes from where the wind then comes from.
+    /// In the turned harbour the same gust blows the turned way.
     fn transform_chance(&self, g: Element, gust: &[i32; 2]) -> [i32; 2] {
         self.plane.vector(g, *gust)
     }
@@ -364,7 +364,7 @@ impl Definition for Harbour {
     /// All episodes have 50 steps: without a warm-up, environments would be in the same part of theirs all the time. What a
     /// boat does pays within a few steps, so a short view learns faster.
     fn presets(&self) -> &'static [(&'static str, &'static str)] {
-        &[("default", "warm_up = 50\ndiscount = 0.95"), ("paper", "warm_up = 50\ndiscount = 0.95")]
+        &[("default", "warm_up = 50\ndiscount = 0.95")]
     }
 
     fn make(&self, settings: &Settings, group: &Group, count: usize) -> Result<Box<dyn Envs>> {
