@@ -67,12 +67,17 @@ const tests = {
     assert.ok((await page.locator("figure[data-world='wildlife-3'] path.fig-line").count()) >= 2);
     assert.match(await text(page, "runs-note"), /finished/);
     assert.equal(await page.locator("tr[data-run='small/equivariant'] .state").textContent(), "finished");
-    assert.match(await text(page, "diff-table"), /method/);
+    await page.selectOption("#diff-a", "small/equivariant");
+    await page.selectOption("#diff-b", "small/plain");
+    await page.waitForFunction(() => /^Settingsmall\/equivariantsmall\/plainmethod/.test(document.querySelector("#diff-table").textContent));
     const updates = () => page.locator("#figures").getAttribute("data-updates");
     const before = await updates();
     await page.uncheck("tr[data-run='small/plain'] input");
     await page.waitForFunction((b) => document.querySelector("#figures").dataset.updates !== b, before);
     await picture(page, "runs");
+    // From here to another view, which says what it shows.
+    await page.click("nav a[href='#symmetry']");
+    await page.waitForFunction(() => /looks at each by itself/.test(document.querySelector("#subtitle").textContent));
     await done(page);
   },
 
@@ -138,6 +143,118 @@ const tests = {
     await after(page, () => page.click('[data-element="m"]'));
     assert.match(await text(page, "judgement"), /not built into/);
     await done(page);
+  },
+
+  async "like is compared with like, and both are named"() {
+    const page = await open("#symmetry");
+    await answered(page);
+    const chosen = () => page.locator("#model").inputValue();
+    await team(page, "run:small/equivariant");
+    assert.equal(await text(page, "plays"), "Equivariant (C4), 8,000 steps, seed 1, run small/equivariant.");
+    assert.equal(await text(page, "beside"), "Compared with plain, 8,000 steps, seed 1, run small/plain.");
+    await after(page, () => page.click("#plain"));
+    assert.equal(await chosen(), "run:small/plain");
+    assert.equal(await text(page, "plays"), "Plain, 8,000 steps, seed 1, run small/plain.");
+    assert.match(await text(page, "beside"), /^Compared with equivariant \(C4\), 8,000 steps, seed 1, run small\/equivariant\.$/);
+    await after(page, () => page.click("#equivariant"));
+    assert.equal(await chosen(), "run:small/equivariant");
+    // An augmented team is neither of the two.
+    await team(page, "run:small/equivariant-augmented");
+    for (const kind of ["equivariant", "plain"]) assert.equal(await page.locator(`#${kind}`).getAttribute("aria-pressed"), "false");
+    // Where there is nothing alike, that is said, and an untrained team is called one.
+    await team(page, "run:alone/equivariant");
+    assert.equal(await text(page, "plain"), "Plain, untrained");
+    assert.match(await text(page, "beside"), /^No plain team of wildlife-4 with the same settings was trained here\. An untrained one can be shown/);
+    await after(page, () => page.click("#plain"));
+    assert.match(await text(page, "plays"), /^Plain, untrained \(random weights\)\.$/);
+    assert.match(await text(page, "beside"), /run alone\/equivariant/);
+    assert.equal(await page.locator("#here .agent").count(), 4, "in the same world");
+    assert.ok((await difference(page)) > 1e-3);
+    await after(page, () => page.click("#equivariant"));
+    assert.equal(await chosen(), "run:alone/equivariant");
+    await done(page);
+  },
+
+  async "seeds are counted once, and runs that chose rates are not among them"() {
+    const again = path.join(runs, "again");
+    fs.cpSync(path.join(runs, "small/equivariant"), again, { recursive: true });
+    const page = await open("#runs");
+    await page.waitForSelector("tr[data-run='again']");
+    const figure = page.locator("figure[data-world='wildlife-3']");
+    await page.waitForFunction(() => /Each seed counts once/.test(document.querySelector("figure[data-world='wildlife-3']")?.textContent));
+    assert.doesNotMatch(await figure.textContent(), /seeds\)|choose the rate/);
+    assert.equal(await page.locator("tr[data-run='small-rates/a'] input").isChecked(), false);
+    assert.match(await text(page, "runs-note"), /2 were made to choose learning rates/);
+    await page.check("tr[data-run='small-rates/a'] input");
+    await page.waitForFunction(() => /equivariant, to choose the rate/.test(document.querySelector("figure[data-world='wildlife-3']").textContent));
+    fs.rmSync(again, { recursive: true });
+    await page.locator("tr[data-run='again']").waitFor({ state: "detached" });
+    await done(page);
+  },
+
+  async "many teams are arranged by sweep and world, and can be searched"() {
+    const many = path.join(runs, "many");
+    for (let k = 0; k < 12; k++) fs.cpSync(path.join(runs, k % 2 === 0 ? "small/equivariant" : "small/plain"), path.join(many, `team-${k}`), { recursive: true });
+    const page = await open("#episode");
+    await answered(page);
+    const labels = () => page.locator("#model optgroup").evaluateAll((all) => all.map((part) => part.label));
+    for (const label of ["many: wildlife-3", "small: wildlife-3", "small: traffic-2x2", "alone: wildlife-4", "small-rates: wildlife-3 (made to choose learning rates)"]) {
+      assert.ok((await labels()).includes(label), `${label}: ${await labels()}`);
+    }
+    assert.equal((await labels()).at(-1), "Untrained, random weights");
+    assert.match((await labels()).at(-2), /learning rates/);
+    const names = await page.locator("#model option").allTextContents();
+    assert.equal(new Set(names).size, names.length, "no two are called the same");
+    assert.ok(names.every((name) => name.length < 60), names.join("\n"));
+    await page.fill("#find", "many plain");
+    assert.equal(await page.locator("#model option:not(:checked)").count(), 6);
+    await team(page, "run:many/team-3");
+    await page.fill("#find", "");
+    assert.equal(await page.locator("#model").inputValue(), "run:many/team-3");
+    fs.rmSync(many, { recursive: true });
+    await page.waitForFunction(() => document.querySelector("#find-team").hidden);
+    page.complaints = page.complaints.filter((text) => !text.includes("404"));
+    await done(page);
+  },
+
+  async "a world whose edges are joined says and shows it"() {
+    const page = await open("#symmetry");
+    await answered(page);
+    await team(page, "run:small/equivariant");
+    assert.match(await text(page, "edges"), /torus: opposite edges are joined/);
+    for (const board of ["here", "there"]) assert.equal(await page.locator(`#${board} .openings`).count(), 1);
+    // Two drones that are neighbours across an edge are linked across it, and not through the whole field.
+    const longest = () => page.locator("#here .link").getAttribute("d").then((d) => Math.max(0, ...[...d.matchAll(/l(\S+) (\S+?)(?=M|$)/g)].map(([, x, y]) => Math.max(Math.abs(x), Math.abs(y)))));
+    for (let k = 0; k < 6; k++) {
+      assert.ok((await longest()) <= 3.001, `a link of ${await longest()}`);
+      await after(page, () => page.click("#new"));
+    }
+    await team(page, "run:small/traffic-equivariant");
+    assert.equal(await text(page, "edges"), "");
+    assert.equal(await page.locator(".openings").count(), 0);
+    await done(page);
+  },
+
+  async "the world and Play are seen without scrolling"() {
+    for (const [width, height] of [[1280, 900], [1280, 720]]) {
+      const page = await open("#symmetry", { viewport: { width, height } });
+      await answered(page);
+      for (const view of ["symmetry", "episode"]) {
+        await page.evaluate((v) => (location.hash = v), view);
+        for (const id of ["run:small/equivariant", "run:small/traffic-plain", "run:alone/equivariant"]) {
+          await team(page, id);
+          await page.evaluate(() => scrollTo(0, 0));
+          const box = async (selector) => page.locator(selector).boundingBox();
+          const [play, board] = [await box("#play"), await box("#here > svg")];
+          const what = `${view} ${id} at ${height}: Play ends at ${play.y + play.height}, the world at ${board.y + board.height}`;
+          assert.ok(play.y + play.height <= height, what);
+          // In a low window, playing stays at hand above the lower part of the world.
+          if (height === 900) assert.ok(board.y + board.height <= play.y, what);
+          assert.ok(board.height > 300 || height < 900, what);
+        }
+      }
+      await done(page);
+    }
   },
 
   async "dragging drones, the poacher and vehicles, and switching lights"() {
@@ -330,12 +447,13 @@ const tests = {
   async "at 1280 and 400 pixels, light and dark: nothing is cut off, everything can be read"() {
     for (const width of [1280, 400]) {
       for (const colorScheme of ["light", "dark"]) {
-        const page = await open("#symmetry", { viewport: { width, height: 860 }, colorScheme });
+        const page = await open("#symmetry", { viewport: { width, height: width === 400 ? 800 : 900 }, colorScheme });
         for (const view of ["symmetry", "episode", "runs"]) {
           await page.evaluate((v) => (location.hash = v), view);
           await page.waitForTimeout(400);
           const wide = await page.evaluate(() => document.scrollingElement.scrollWidth);
           assert.ok(wide <= width, `${view} is ${wide} wide at ${width}`);
+          assert.deepEqual(await page.evaluate(cut), [], `${view} ${width}`);
           assert.deepEqual(await page.evaluate(faint), [], `${view} ${width} ${colorScheme}`);
           await picture(page, `${view}-${width}-${colorScheme}`);
         }
@@ -365,6 +483,32 @@ const tests = {
       await page.fill("#set-grid", "7");
       await page.locator("#set-grid").blur();
     });
+    // What is no size at all is said before anything is asked, with the field's name and range; the world stays.
+    for (const [id, typed, said] of [
+      ["set-drones", "-4", "Drones must be a whole number from 0 to 100,000; −4 is not."],
+      ["set-drones", "2.5", "Drones must be a whole number from 0 to 100,000; 2.5 is not."],
+      ["set-drones", "", "Drones must be a whole number from 0 to 100,000; there is none in the field."],
+      ["set-drones", "1e9", "Drones must be a whole number from 0 to 100,000; 1e9 is not."],
+      ["seed", "-4", "Seed must be a whole number from 0 to 9,007,199,254,740,991; −4 is not."],
+      ["seed", "0.5", "Seed must be a whole number from 0 to 9,007,199,254,740,991; 0.5 is not."],
+      ["seed", "", "Seed must be a whole number from 0 to 9,007,199,254,740,991; there is none in the field."],
+    ]) {
+      const was = await page.locator(`#${id}`).inputValue();
+      await page.fill(`#${id}`, typed);
+      await page.locator(`#${id}`).blur();
+      await page.waitForFunction((text) => document.querySelector("#problem").textContent === text, said);
+      assert.equal(await page.locator(`#${id}`).getAttribute("aria-invalid"), "true");
+      assert.equal(await page.locator("#here .agent").count(), 3);
+      assert.ok(await page.locator("#play").isVisible());
+      await after(page, async () => {
+        await page.fill(`#${id}`, was);
+        await page.locator(`#${id}`).blur();
+      });
+    }
+    // What is a size and none for this world, the world itself refuses.
+    await page.fill("#set-drones", "1");
+    await page.locator("#set-drones").blur();
+    await page.waitForFunction(() => /at least 2; got 1/.test(document.querySelector("#problem").textContent));
     page.complaints = page.complaints.filter((text) => !text.includes("422"));
     await done(page);
   },
@@ -417,6 +561,14 @@ const tests = {
     site.close();
   },
 };
+
+/** Runs in the page: what has to be scrolled sideways, and texts of figures that end beyond them or were shortened. */
+function cut() {
+  const seen = [...document.querySelectorAll("main *")].filter((element) => element.checkVisibility());
+  const scrolls = seen.filter((e) => e.scrollWidth > e.clientWidth + 1 && ["auto", "scroll"].includes(getComputedStyle(e).overflowX));
+  const ends = seen.filter((e) => e.matches(".fig text") && (e.textContent.endsWith("\u2026") || e.getBoundingClientRect().right > e.closest("figure").getBoundingClientRect().right));
+  return [...scrolls.map((e) => `${e.tagName}.${e.className} ${e.scrollWidth} in ${e.clientWidth}`), ...ends.map((e) => e.textContent)];
+}
 
 /** Runs in the page: texts that are seen with a contrast below 4.5, or 3 if they are large. */
 function faint() {

@@ -2,7 +2,7 @@
 //! not.
 
 use crate::number::whole;
-use crate::output::print;
+use crate::output::{print, program};
 use crate::registry;
 use crate::train::sparkline;
 use anyhow::{Context, Result, bail, ensure};
@@ -88,6 +88,11 @@ fn clear(folder: &Path, world: &WorldConfig) -> Result<()> {
     for method in METHODS {
         let run = folder.join(method);
         if holds_demo(&run, world, method)? {
+            ensure!(
+                !RunFolder::at(&run).is_busy(),
+                "another demo trains in {}; wait for it, or choose another folder with --out",
+                run.display()
+            );
             earlier.push(run);
         }
     }
@@ -146,8 +151,10 @@ fn spawn(args: &Args, world: &str, method: &str) -> Result<Child> {
     Command::new(program)
         .args(["train", "--world", world, "--preset", "paper", "--threads", "1", "--json"])
         .args(["--method", method, "--steps", &args.steps.to_string(), "--seed", &args.seed.to_string()])
-        .args(["--set", "evaluate_every=0", "--out"])
+        .args(["--set", "evaluate_every=0", "--until-input-ends", "--out"])
         .arg(args.out.join(method))
+        // Ends when this process does, however that happens.
+        .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
         .with_context(|| format!("cannot start the {method} team"))
@@ -158,6 +165,8 @@ fn watch(mut children: Vec<Child>, args: &Args) -> Result<()> {
     let live = std::io::stderr().is_terminal();
     let bars = MultiProgress::new();
     let mut watchers = vec![];
+    // Held until both are done: waiting for a child would close its input, which tells it to stop.
+    let inputs: Vec<_> = children.iter_mut().map(|child| child.stdin.take()).collect();
     for (child, method) in children.iter_mut().zip(METHODS) {
         let Some(lines) = child.stdout.take() else { bail!("the {method} team does not talk") };
         let bar = if live { bars.add(ProgressBar::new(args.steps)) } else { ProgressBar::hidden() };
@@ -198,6 +207,7 @@ fn watch(mut children: Vec<Child>, args: &Args) -> Result<()> {
             bail!("the {method} team stopped before its end ({status}); its messages are above");
         }
     }
+    drop(inputs);
     for watcher in watchers {
         // A watcher that panicked has nothing to tell that the runs do not.
         let _ = watcher.join();
@@ -236,8 +246,7 @@ fn closing(records: &[Record], spec: &Spec, args: &Args, figure: &Path, time: Du
         );
     }
     let model = args.out.join("equivariant");
-    // As it was called, so that it can be pasted: whoever came by `cargo run` has no `equimarl` on the path.
-    let program = std::env::args().next().unwrap_or_else(|| "equimarl".into());
+    let program = program();
     text + &format!(
         "Next, watch it ({program} play --model {0} --watch), see it in the browser ({program} view {1}), or check that it \
          turns with its world ({program} check network --model {0}).\n",

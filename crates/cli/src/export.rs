@@ -1,9 +1,12 @@
 //! `equimarl export`: realised weights for other frameworks and small devices.
 
 use crate::network;
+use crate::number::whole;
 use crate::output::{print, print_json};
+use crate::outputs::{self, Force, Product};
 use anyhow::Result;
 use clap::Args as ClapArgs;
+use equimarl_files::MARK;
 use equimarl_nn::{Batch, BatchBuilder, Cache, Network, Sharing, model::write_file};
 use equimarl_worlds::{Purpose, Stream};
 use serde_json::{Value, json};
@@ -25,15 +28,20 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     sample: Option<PathBuf>,
     /// The seed of the sample.
-    #[arg(long, default_value_t = 0)]
+    #[arg(long, default_value_t = 0, allow_negative_numbers = true, value_parser = whole::<u64>)]
     seed: u64,
     /// Print one JSON object.
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    force: Force,
 }
 
 pub fn run(args: &Args) -> Result<ExitCode> {
-    let (mut network, metadata, _) = network::read(&args.model)?;
+    let (mut network, metadata, file) = network::read(&args.model)?;
+    let mut made = vec![("--dense", args.dense.as_path(), Product::Dense)];
+    made.extend(args.sample.as_deref().map(|path| ("--sample", path, Product::Json)));
+    outputs::check(&[&args.model, &file], &made, &args.force)?;
     let dense = network.dense()?;
     dense.save(&args.dense, &metadata.world, &metadata.extra)?;
     if let Some(path) = &args.sample {
@@ -96,6 +104,7 @@ fn sample(network: &mut Network, seed: u64) -> Result<Value> {
     let pixels = batch.images.pixels().unwrap_or_default();
     let images: Vec<&[f32]> = pixels.chunks(shape.iter().product()).collect();
     Ok(json!({
+        "about": MARK,
         "picture": shape,
         "pictures": images,
         "neighbours": if central { vec![] } else { HEARS.to_vec() },
@@ -141,6 +150,7 @@ fn sample_features(network: &mut Network, seed: u64) -> Result<Value> {
     let senders: serde_json::Map<String, Value> =
         senses.senders.iter().zip(heard).map(|((kind, _), list)| (kind.to_string(), json!(list))).collect();
     Ok(json!({
+        "about": MARK,
         "features": features,
         "neighbours": HEARS,
         "edges": edges,

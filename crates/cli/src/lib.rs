@@ -17,15 +17,18 @@ mod inspect;
 mod network;
 mod number;
 mod output;
+mod outputs;
 mod play;
 mod provenance;
 mod replay;
 mod report;
 mod show;
 mod solve;
+mod stop;
 mod sweep;
 mod train;
 mod view;
+mod waiting;
 mod world;
 
 use clap::{CommandFactory, Parser, Subcommand};
@@ -46,7 +49,13 @@ pub(crate) fn registry() -> &'static Registry {
 /// A world turned by 90 degrees is the same world: its best joint policy turns with it. equimarl builds that fact
 /// into the network, and checks it everywhere.
 #[derive(Parser)]
-#[command(version, max_term_width = 100)]
+#[command(
+    version,
+    max_term_width = 100,
+    after_help = "\
+Exit codes: 0, it did what was asked; 1, a check does not hold, or not all runs of a sweep are finished; 2, the input was wrong;
+128 and the number of the signal, it was stopped."
+)]
 struct Cli {
     #[command(subcommand)]
     verb: Option<Verb>,

@@ -7,7 +7,11 @@ const EXACT: f64 = (1u64 << 53) as f64;
 pub fn whole<T: TryFrom<u64>>(text: &str) -> Result<T, String> {
     let short = |x: f64| (x.fract() == 0.0 && (0.0..=EXACT).contains(&x)).then_some(x as u64);
     let number = text.parse().ok().or_else(|| text.parse().ok().and_then(short));
-    let found = number.ok_or("write a whole number such as 100000 or 1e5")?;
+    let found = match number {
+        Some(found) => found,
+        None if text.parse::<u128>().is_ok() => return Err(format!("{text} is more than fits")),
+        None => return Err("write a whole number such as 100000 or 1e5".into()),
+    };
     T::try_from(found).map_err(|_| format!("{found} is more than fits"))
 }
 
@@ -29,6 +33,7 @@ mod tests {
         for text in ["", "-1", "1.5", "1e-3", "1e30", "nan", "inf", "many", "1_000"] {
             assert!(whole::<u64>(text).unwrap_err().contains("such as 100000"), "{text}");
         }
+        assert!(whole::<u64>("18446744073709551616").unwrap_err().contains("more than fits"));
         assert!(whole::<u32>("1e10").unwrap_err().contains("more than fits"));
     }
 }

@@ -13,6 +13,11 @@ pub fn print(text: &str) -> Result<()> {
     }
 }
 
+/// This program as it was called, so that a command can be pasted: whoever came by `cargo run` has no `equimarl` on the path.
+pub fn program() -> String {
+    std::env::args().next().unwrap_or_else(|| "equimarl".into())
+}
+
 /// Prints one JSON object on standard output.
 pub fn print_json(value: &Value) -> Result<()> {
     print(&format!("{value:#}\n"))

@@ -6,11 +6,12 @@ use crate::number::whole;
 use crate::output::{print, print_json, table};
 use crate::registry;
 use crate::show::ShowArgs;
+use crate::waiting::Waiting;
 use crate::world::{self, WorldArgs};
 use anyhow::{Result, bail, ensure};
 use clap::Args as ClapArgs;
-use equimarl_learn::{Choice, Learned};
-use equimarl_worlds::{Controller, Envs, Named, Spec, Summary, WorldConfig, play};
+use equimarl_learn::{Choice, Learned, RunFolder};
+use equimarl_worlds::{Controller, Envs, Named, Spec, Summary, WorldConfig, play_each};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -69,10 +70,15 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         !args.greedy || args.model.is_some(),
         "--greedy belongs to --model: it says how a trained team decides"
     );
+    let read: Vec<PathBuf> = args.model.iter().flat_map(|m| [m.clone(), RunFolder::at(m).model()]).collect();
+    args.show.check(&read.iter().map(PathBuf::as_path).collect::<Vec<_>>())?;
     let Players { world, mut envs, mut controller } = args.players()?;
     let who = args.controller.as_deref().unwrap_or("model");
     args.show.show(&mut *envs, &mut *controller, args.seed)?;
-    let summary = play(&mut *envs, &mut *controller, args.episodes, args.seed)?;
+    let waiting = Waiting::for_("episodes", Some(args.episodes as u64));
+    let summary =
+        play_each(&mut *envs, &mut *controller, args.episodes, args.seed, |done| waiting.at(done as u64))?;
+    drop(waiting);
     let mut about = json!({ "world": world.name });
     for (key, value) in world.settings.iter() {
         about[key] = json!(value);

@@ -5,7 +5,7 @@ use crate::provenance;
 use crate::registry;
 use anyhow::{Context, Result};
 use clap::Args as ClapArgs;
-use equimarl_lab::report::{Study, figures_of, page};
+use equimarl_lab::report::{Figure, SettingReport, Study, TeamPassing, figures_of, page};
 use equimarl_lab::tensorboard::export;
 use equimarl_lab::{Found, Gathered, gather};
 use equimarl_nn::model::write_file;
@@ -16,7 +16,8 @@ use std::process::ExitCode;
 #[derive(ClapArgs)]
 #[command(after_help = "\
 Runs of sweeps whose name ends in -rates choose the learning rates, and so do those given with --rates; the others are
-reported. Unfinished and failed runs are listed with their state.
+reported. Unfinished and failed runs are listed with their state, runs that are left out with the reason. Folders are looked
+into six deep. Every figure is written as SVG, PDF and PNG.
 
 Examples:
   equimarl report runs/sweep --out report
@@ -64,10 +65,11 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     } else {
         print(&closing(&study))?;
         if let Some(out) = &out {
-            let count = study.figures().len();
+            let count = files.iter().filter(|f| f.extension().is_some_and(|e| e == "svg")).count();
             print(&format!(
-                "the page is {}, with {count} figures beside it\n",
-                out.join("index.html").display()
+                "the page is {}, with {count} figures beside it, each as {}\n",
+                out.join("index.html").display(),
+                Figure::ENDINGS.join(", ")
             ))?;
         }
         if let Some(folder) = &args.tensorboard {
@@ -83,15 +85,19 @@ fn write(study: &Study, out: &Path, args: &Args) -> Result<Vec<PathBuf>> {
     let page_path = out.join("index.html");
     let before = figures_of(&std::fs::read_to_string(&page_path).unwrap_or_default());
     let mut files = vec![];
+    let path = |name: &str, ending: &str| out.join(format!("{name}.{ending}"));
     for figure in study.figures() {
-        let path = out.join(format!("{}.svg", figure.name));
-        write_file(&path, figure.svg().as_bytes())?;
-        files.push(path);
+        for (ending, bytes) in Figure::ENDINGS.into_iter().zip(figure.files()) {
+            let path = path(&figure.name, ending);
+            write_file(&path, &bytes)?;
+            files.push(path);
+        }
     }
     let made_by = format!("{} ({})", env!("CARGO_PKG_VERSION"), provenance::COMMIT);
     write_file(&page_path, page(study, &command(args), &made_by).as_bytes())?;
     // Figures of an earlier report would be taken for this one's.
-    for old in before.iter().map(|name| out.join(format!("{name}.svg"))).filter(|old| !files.contains(old)) {
+    let old = before.iter().flat_map(|name| Figure::ENDINGS.map(|ending| path(name, ending)));
+    for old in old.filter(|old| !files.contains(old)) {
         let _ = std::fs::remove_file(old);
     }
     files.insert(0, page_path);
@@ -106,46 +112,81 @@ fn command(args: &Args) -> String {
     words.join(" ")
 }
 
+/// Lists that are longer than this go on in the JSON and on the page.
+const LISTED: usize = 10;
+/// As many places stand in one line.
+const NAMED: usize = 3;
+
 fn closing(study: &Study) -> String {
-    let mut text = String::new();
-    for setting in &study.settings {
-        text += &format!("{}: {} after training\n\n", setting.setting, setting.measure.name());
-        let mut rows = vec![];
-        for team in &setting.teams {
-            let own = setting.after.iter().rev().find_map(|a| {
-                let score = a.teams.iter().find(|s| s.method == team.method)?;
-                Some((a.steps, score.iqm))
-            });
-            let threshold = setting.thresholds.iter().find_map(|m| {
-                let passing = m.teams.iter().find(|t| t.method == team.method)?;
-                Some((m.threshold, passing))
-            });
-            rows.push(vec![
-                team.method.clone(),
-                team.learning_rate.to_string(),
-                format!("{} of {}", team.finished, team.seeds.len()),
-                own.map_or("-".into(), |(steps, _)| steps.to_string()),
-                own.map_or("-".into(), |(_, i)| format!("{:.3} [{:.3}, {:.3}]", i.estimate, i.low, i.high)),
-                threshold.map_or("-".into(), |(_, p)| match p.median.estimate {
-                    steps if steps.is_finite() => format!("{steps:.0}"),
-                    _ => format!("more than {}", p.budget),
-                }),
-            ]);
-        }
-        let threshold = setting.thresholds.first().map_or("a threshold".into(), |m| m.threshold.to_string());
-        let passed = format!("steps to {threshold}");
-        text += &table(&["method", "rate", "runs", "steps", "IQM [95%]", &passed], &rows);
-        for c in &setting.comparisons {
-            let i = c.improvement;
-            text += &format!(
-                "{} over {} after {} steps: better with probability {:.2} [{:.2}, {:.2}]\n",
-                c.method, c.over, c.steps, i.estimate, i.low, i.high
-            );
-        }
-        text.push('\n');
-    }
+    let mut text: String = study.settings.iter().map(of_setting).collect();
     for note in &study.notes {
         text += &format!("note: {note}\n");
+    }
+    let left_out = study.left_out().map(|run| (&run.place, run.left_out.as_deref().unwrap_or_default()));
+    text += &listed("left out", left_out);
+    text + &listed("not readable", study.unreadable.iter().map(|(place, why)| (place, why.as_str())))
+}
+
+/// Scores and steps of one setting; every row says how many runs it stands on.
+fn of_setting(setting: &SettingReport) -> String {
+    let mut text = format!("{}: {} after training\n\n", setting.setting, setting.measure.name());
+    let mut rows = vec![];
+    for team in &setting.teams {
+        let row = |steps: String, runs: usize, iqm: String| {
+            let runs = format!("{runs} of {}", team.seeds.len());
+            vec![team.method.clone(), team.learning_rate.to_string(), steps, runs, iqm]
+        };
+        let before = rows.len();
+        for after in &setting.after {
+            if let Some(score) = after.teams.iter().find(|s| s.method == team.method) {
+                rows.push(row(after.steps.to_string(), score.runs, score.iqm.text(3)));
+            }
+        }
+        if rows.len() == before {
+            rows.push(row("-".into(), 0, "-".into()));
+        }
+    }
+    text += &table(&["method", "rate", "steps", "runs", "IQM [95%]"], &rows);
+    if let Some(first) = setting.thresholds.first() {
+        let of = |runs: usize, all: usize| format!("{runs} of {all}");
+        let row = |t: &TeamPassing| {
+            vec![t.method.clone(), of(t.passed, t.runs), t.median_text(), of(t.known, t.runs)]
+        };
+        let rows: Vec<Vec<String>> = first.teams.iter().map(row).collect();
+        let steps = format!("steps to {}, median [95%]", first.threshold);
+        text += &format!("\n{}\n", table(&["method", "passed", &steps, "runs known by then"], &rows));
+    }
+    for c in &setting.comparisons {
+        text += &format!(
+            "{} over {} after {} steps ({} and {} runs): better with probability {}\n",
+            c.method,
+            c.over,
+            c.steps,
+            c.runs[0],
+            c.runs[1],
+            c.improvement.text(2)
+        );
+    }
+    text + "\n"
+}
+
+/// Places with their reasons; those that have one in common are one line.
+fn listed<'a>(what: &str, places: impl Iterator<Item = (&'a String, &'a str)>) -> String {
+    let mut reasons: Vec<(&str, Vec<&str>)> = vec![];
+    for (place, why) in places {
+        match reasons.iter_mut().find(|r| r.0 == why) {
+            Some((_, all)) => all.push(place),
+            None => reasons.push((why, vec![place])),
+        }
+    }
+    let mut text = String::new();
+    for (why, all) in reasons.iter().take(LISTED) {
+        let (named, more) = all.split_at(all.len().min(NAMED));
+        let more = if more.is_empty() { String::new() } else { format!(" and {} more", more.len()) };
+        text += &format!("{what}: {}{more}: {why}\n", named.join(", "));
+    }
+    if reasons.len() > LISTED {
+        text += &format!("{what}: and others; all stand in --json and on the page\n");
     }
     text
 }

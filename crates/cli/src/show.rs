@@ -1,12 +1,14 @@
 //! Films, images and live views of an episode.
 
+use crate::number::whole;
+use crate::outputs::{self, Force, Product};
 use anyhow::Result;
 use clap::Args;
 use equimarl_render::{GifWriter, save_svg};
 use equimarl_worlds::scene::Scene;
 use equimarl_worlds::{Controller, Envs, Moment, watched_episode};
 use std::io::{IsTerminal, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// How long a live view shows each step.
@@ -22,14 +24,23 @@ pub struct ShowArgs {
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
     /// The step of the SVG image [default: the middle of the episode].
-    #[arg(long, value_name = "STEP", requires = "svg", allow_negative_numbers = true)]
+    #[arg(long, value_name = "STEP", requires = "svg", allow_negative_numbers = true, value_parser = whole::<usize>)]
     at: Option<usize>,
     /// Show the episode in the terminal, step by step.
     #[arg(long)]
     watch: bool,
+    #[command(flatten)]
+    force: Force,
 }
 
 impl ShowArgs {
+    /// Refuses to write over what is read, or what is somebody else's.
+    pub fn check(&self, inputs: &[&Path]) -> Result<()> {
+        let gif = self.gif.as_deref().map(|path| ("--gif", path, Product::Gif));
+        let svg = self.svg.as_deref().map(|path| ("--svg", path, Product::Svg));
+        outputs::check(inputs, &gif.into_iter().chain(svg).collect::<Vec<_>>(), &self.force)
+    }
+
     /// Plays episode 0 of `seed` once more, with somebody watching. Says on standard error what was written.
     pub fn show(&self, envs: &mut dyn Envs, controller: &mut dyn Controller, seed: u64) -> Result<()> {
         if self.gif.is_none() && self.svg.is_none() && !self.watch {

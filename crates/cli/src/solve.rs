@@ -3,6 +3,7 @@
 use crate::examples::examples;
 use crate::output::{print, print_json};
 use crate::registry;
+use crate::waiting::Waiting;
 use crate::world::{WorldArgs, names};
 use anyhow::Result;
 use clap::Args as ClapArgs;
@@ -26,7 +27,9 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<ExitCode> {
     let world = args.size.of(&args.world)?;
     let start = Instant::now();
+    let waiting = Waiting::for_(format!("solving {}", registry().title(&world)), None);
     let solved = registry().get(&world.name)?.solve(&world.settings)?;
+    drop(waiting);
     let seconds = start.elapsed().as_secs_f64();
     if args.json {
         let mut value = json!({ "world": world.name });

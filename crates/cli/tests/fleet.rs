@@ -134,5 +134,11 @@ fn without_the_network_the_program_says_how_to_get_it() {
     let drones = model("fleet-no-network", "wildlife", NetworkKind::Equivariant);
     refuses(&["fleet", "run", "--model", &drones, "--transport", "zenoh"], "--features zenoh");
     refuses(&["fleet", "agent", "--agent", "0"], "--features zenoh");
-    refuses(&["fleet", "keys", "--model", &drones, "--out", "nowhere"], "--features zenoh");
+    let yard = folder("fleet-no-network-keys").join("yard");
+    let keys = ["fleet", "keys", "--model", &drones, "--out", yard.to_str().unwrap()];
+    refuses(&keys, "certificates for encrypted links come with the network part");
+    assert!(!yard.join("fleet.toml").exists());
+    // Keys need no network.
+    let output = equimarl(&[&keys[..], &["--no-tls"]].concat());
+    assert!(output.status.success() && yard.join("secrets/agent-0").exists(), "{output:?}");
 }

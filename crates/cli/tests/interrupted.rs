@@ -175,7 +175,8 @@ fn signals_write_a_checkpoint_and_say_how_to_continue() {
         assert!(begin.elapsed() < Duration::from_secs(5), "{:?}", begin.elapsed());
         assert_eq!(output.status.code(), Some(code), "{output:?}");
         let error = String::from_utf8(output.stderr).unwrap();
-        let hint = format!("continue with: equimarl train --resume {}", text(&run));
+        let program = env!("CARGO_BIN_EXE_equimarl");
+        let hint = format!("continue with: {program} train --resume {}", text(&run));
         assert!(error.contains(&hint), "{error}");
         let steps = checkpoints(&run)[0];
         assert!(error.contains(&format!("stopped after {steps} steps")), "{error}");
@@ -199,6 +200,40 @@ fn signals_are_heard_within_long_evaluations() {
     assert_eq!(output.status.code(), Some(143), "{output:?}");
     assert_eq!(checkpoints(&run), [80]);
     assert!(!run.join("summary.json").exists());
+}
+
+/// An iteration of a large city takes long. It is left in the middle, and made again.
+#[test]
+fn signals_are_heard_within_long_iterations() {
+    let home = folder("train-signal-iteration");
+    let city = |size: &'static str, steps: &'static str| {
+        ["--world", "traffic", "--junctions", size, "--steps", steps, "--set", "log_every=1"]
+    };
+    // In the first iteration nothing is lost yet, and from the first seconds on one sees what it does.
+    let run = home.join("first");
+    let child = start(&small(&city("60x60", "100000"), &run));
+    sleep(Duration::from_secs(4));
+    let begin = Instant::now();
+    let output = signal(child, "TERM");
+    assert!(begin.elapsed() < Duration::from_secs(4), "{:?}", begin.elapsed());
+    assert_eq!(output.status.code(), Some(143), "{output:?}");
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert!(error.contains("of 5 steps of an iteration") && error.contains("train --resume"), "{error}");
+
+    // Later, only that iteration is lost.
+    let (whole, run) = (home.join("whole"), home.join("later"));
+    let more = [&city("16x16", "400")[..], &["--quiet", "--set", "checkpoint_every=100000"]].concat();
+    finish(&small(&more, &whole));
+    let mut child = start(&small(&more, &run));
+    wait_until(&mut child, "metrics", || {
+        fs::read_to_string(run.join("metrics.jsonl")).is_ok_and(|m| m.lines().count() > 1)
+    });
+    sleep(Duration::from_millis(100));
+    assert_eq!(signal(child, "INT").status.code(), Some(130));
+    let steps = checkpoints(&run)[0];
+    assert!(steps > 0 && steps < 400, "{steps}");
+    finish(&["train", "--quiet", "--resume", text(&run)]);
+    same(&whole, &run);
 }
 
 #[test]
@@ -287,11 +322,14 @@ fn damaged_checkpoints_fall_back_to_older_ones() {
     copy(&run, &changed);
     let settings = fs::read_to_string(changed.join("config.toml")).unwrap();
     fs::write(changed.join("config.toml"), settings.replace("seed = 0", "seed = 1")).unwrap();
-    refuses(&["train", "--quiet", "--resume", text(&changed)], "made with other settings");
+    refuses(
+        &["train", "--quiet", "--resume", text(&changed)],
+        "made with seed = 0, and now it is 1; put it back",
+    );
 
     // Metrics that were changed by hand, too.
     fs::write(run.join("metrics.jsonl"), "").unwrap();
-    refuses(&["train", "--quiet", "--resume", text(&run)], "it was changed");
+    refuses(&["train", "--quiet", "--resume", text(&run)], "metrics.jsonl is gone, and had");
 
     for step in [latest, older] {
         fs::write(checkpoint(&run, step), b"nonsense").unwrap();
@@ -317,7 +355,7 @@ fn folders_that_cannot_be_written_are_named() {
     // Metrics that cannot be opened.
     let run = folder.join("run");
     fs::create_dir_all(run.join("metrics.jsonl")).unwrap();
-    refuses(&small(&["--quiet"], &run), "metrics.jsonl: Is a directory");
+    refuses(&small(&["--quiet"], &run), "metrics.jsonl is there already, and no run of this program");
 }
 
 /// A run on a disk of its own that is too small, then large enough: the codes of both, and what the first said.

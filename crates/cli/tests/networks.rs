@@ -76,7 +76,7 @@ fn the_text_says_what_was_found() {
         String::from_utf8(equimarl(&asked).stdout).unwrap()
     };
     assert!(text("equivariant").contains("equivariant: every difference is below 1e-5"));
-    assert!(text("plain").contains("not equivariant; this network does not claim this symmetry"));
+    assert!(text("plain").contains("this network claims no symmetry, and has none of C4"));
 }
 
 #[test]

@@ -281,6 +281,15 @@ fn bad_sweeps_are_refused_in_one_line() {
     refuses(&["sweep", text(&file), "--out", text(&out), "--index", "x"], "cannot read --index x");
     refuses(&["sweep", text(&file), "--out", text(&out), "--jobs", "0"], "--jobs must be between");
     refuses(&["sweep", text(&file), "--out", "/proc/nothing"], "/proc/nothing");
+    // A run is no place for a sweep, and neither is anything inside of it.
+    let run = home.join("run");
+    let trained =
+        equimarl(&["train", "--world", "wildlife", "--steps", "80", "--quiet", "--out", text(&run)]);
+    assert!(trained.status.success(), "{trained:?}");
+    refuses(&["sweep", text(&file), "--out", text(&run)], "run is the folder of a run, not of a sweep");
+    refuses(&["sweep", text(&file), "--out", text(&run.join("a/b"))], "b lies in the folder of a run");
+    refuses(&["sweep", "list", text(&file), "--out", text(&run)], "is the folder of a run");
+    assert!(!run.join("sweep.toml").exists() && !run.join("unfinished").exists());
     refuses(
         &["sweep", text(&file), "--out", text(&out), "--time", "1:00"],
         "--time belongs to --engine slurm",

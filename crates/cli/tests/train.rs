@@ -68,7 +68,7 @@ fn nonsense_is_refused_in_one_line_before_anything_is_written() {
     refuses(&["train", "--preset", "papr", "--out", text(&run)], "no preset is called `papr`");
     refuses(&["train", "--resume", &empty], "holds no run that could be continued");
     refuses(&["train", "--resume", "/nowhere"], "holds no run that could be continued");
-    let steps = "was made with steps = 12000, not 9: a run keeps its settings and cannot be extended";
+    let steps = "a run can go on to more, not to fewer";
     refuses(&["train", "--resume", text(whole()), "--steps", "9"], steps);
     refuses(&["train", "--resume", text(whole()), "--drones", "4"], "was made with drones = 3, not 4");
     refuses(&["train", "--resume", text(whole()), "--world", "traffic"], "these settings are for wildlife");

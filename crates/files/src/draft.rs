@@ -56,6 +56,26 @@ impl Draft {
         fs::rename(&self.temporary, &self.path)?;
         sync_folder(&self.path)
     }
+
+    /// Gives the file its name, if no file has it.
+    ///
+    /// # Errors
+    /// What goes wrong; [`ErrorKind::AlreadyExists`] if there is one, which stays as it is.
+    pub fn finish_new(mut self) -> Result<()> {
+        self.file.flush()?;
+        self.file.get_ref().sync_all()?;
+        match fs::hard_link(&self.temporary, &self.path) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => return Err(error),
+            Ok(()) => {}
+            // Not every file system has links. This is not in one piece, but nobody else has the name.
+            Err(_) => {
+                let mut file = File::create_new(&self.path)?;
+                file.write_all(&fs::read(&self.temporary)?)?;
+                file.sync_all()?;
+            }
+        }
+        sync_folder(&self.path)
+    }
 }
 
 /// The new name is on the disk only after its folder is. Elsewhere than on Unix folders cannot be opened.

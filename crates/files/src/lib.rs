@@ -18,6 +18,10 @@ mod hash;
 pub use draft::{Draft, TEMPORARY};
 pub use hash::{fnv1a, fnv1a_after};
 
+/// Stands in every figure, film, page and sample that we write, so that we know it again: only what has it is replaced without
+/// being asked.
+pub const MARK: &str = "made by equimarl";
+
 use std::fs::{self, File};
 use std::io::{Error, ErrorKind, Read, Result, Write};
 use std::path::Path;
@@ -56,6 +60,16 @@ pub fn write_file(path: impl AsRef<Path>, bytes: &[u8]) -> Result<()> {
     let mut draft = Draft::create(path)?;
     let written = draft.write_all(bytes);
     draft.finish(written)
+}
+
+/// Makes the file at `path`, in one step and only if there is none: of two who try at the same time, one does.
+///
+/// # Errors
+/// If it cannot be written, or exists ([`ErrorKind::AlreadyExists`]).
+pub fn create_file(path: impl AsRef<Path>, bytes: &[u8]) -> Result<()> {
+    let mut draft = Draft::create(path)?;
+    draft.write_all(bytes)?;
+    draft.finish_new()
 }
 
 #[cfg(test)]

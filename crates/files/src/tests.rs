@@ -75,3 +75,19 @@ fn files_are_read_up_to_a_limit() {
     assert_eq!(read_file(&folder.0, 9).unwrap_err().to_string(), "not a file");
     assert_eq!(read_file(folder.0.join("b"), 9).unwrap_err().kind(), ErrorKind::NotFound);
 }
+
+#[test]
+fn of_many_who_make_a_file_one_does() {
+    let folder = Folder::new("one");
+    let path = folder.0.join("a");
+    let made: Vec<bool> = std::thread::scope(|scope| {
+        let make = |text: u8| create_file(&path, &[text; 1000]).is_ok();
+        let all: Vec<_> = (0..8).map(|i| scope.spawn(move || make(i))).collect();
+        all.into_iter().map(|t| t.join().unwrap()).collect()
+    });
+    assert_eq!(made.iter().filter(|made| **made).count(), 1);
+    let winner = made.iter().position(|made| *made).unwrap() as u8;
+    assert_eq!(fs::read(&path).unwrap(), [winner; 1000]);
+    assert_eq!(create_file(&path, b"x").unwrap_err().kind(), ErrorKind::AlreadyExists);
+    assert_eq!(folder.names(), ["a"]);
+}

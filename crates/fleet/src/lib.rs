@@ -38,6 +38,7 @@ mod config;
 mod error;
 mod fallback;
 mod faults;
+mod founding;
 mod host;
 mod inbox;
 mod member;
@@ -57,12 +58,11 @@ mod transport;
 mod world;
 
 pub use agent::{Agent, Envelope, Workspace};
-#[cfg(feature = "zenoh")]
-pub use certificates::{Founding, found};
 pub use config::{Fleet, FleetConfig, MemberConfig, RunConfig, split_address};
 pub use error::{Error, Result};
 pub use fallback::Fallback;
 pub use faults::{Delayed, Fate, Faults};
+pub use founding::{Founding, found};
 pub use host::{Brain, Host, Moment, RunPlan};
 pub use inbox::Inbox;
 pub use member::Member;

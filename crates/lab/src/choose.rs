@@ -28,6 +28,8 @@ pub struct RateScore {
     /// The area under each seed's curve; null for a run that failed.
     #[serde(serialize_with = "null_if_infinite")]
     pub areas: Vec<f64>,
+    /// Over how many steps each of these areas goes.
+    pub up_to: Vec<u64>,
     /// How many runs failed.
     pub failed: usize,
     /// How many are not finished, and do not count.
@@ -111,6 +113,7 @@ fn score(mut runs: Vec<&Record>) -> RateScore {
         learning_rate,
         seeds: runs.iter().map(|r| r.config.seed).collect(),
         areas,
+        up_to: runs.iter().map(|r| r.config.steps.min(UP_TO)).collect(),
         failed,
         unfinished,
         score,

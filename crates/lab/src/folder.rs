@@ -68,9 +68,21 @@ impl Folder {
     /// Runs that were begun before keep their names: what is unusual about a run, and so its name, depends on the others.
     ///
     /// # Errors
-    /// If the folder belongs to another sweep, or holds runs of the same names with other settings.
+    /// If the folder is a run, belongs to another sweep, or holds runs of the same names with other settings.
     pub fn open(registry: &Registry, sweep: Sweep, path: &Path) -> Result<Folder> {
         let path = std::path::absolute(path).map_err(|e| Error::file(path, e))?;
+        // Nobody would look for runs inside of a run. (Above, other programs may have a config.toml, but no metrics beside it.)
+        let is_run = |p: &&Path| {
+            let run = RunFolder::at(p);
+            run.is_run() && (*p == path || run.metrics().exists())
+        };
+        if let Some(run) = path.ancestors().find(is_run) {
+            let lies = if run == path { "is" } else { "lies in" };
+            return Err(Error::Bad(format!(
+                "{} {lies} the folder of a run, not of a sweep; choose another --out",
+                path.display()
+            )));
+        }
         let mut folder = Folder { sweep, path, registry: registry.clone() };
         if let Some(other) = folder.owner().filter(|name| *name != folder.sweep.name) {
             return Err(Error::Bad(format!(

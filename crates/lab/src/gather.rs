@@ -2,13 +2,14 @@
 
 use crate::error::{Error, Result};
 use crate::grid::Sweep;
-use crate::record::Record;
+use crate::record::{Lines, Record};
 use equimarl_learn::RunFolder;
 use equimarl_learn::folder::{CONFIG, METRICS};
 use equimarl_worlds::Registry;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 /// Folders below a given one are looked into this deep.
 const DEEP: usize = 6;
@@ -32,38 +33,60 @@ impl Found {
     pub fn for_choosing(&self) -> bool {
         self.sweep.ends_with(RATES)
     }
+
+    /// Where it really is, however its place was spelled.
+    pub(crate) fn really(&self) -> (PathBuf, &str) {
+        let (path, line) = self.place.rsplit_once(" line ").unwrap_or((&self.place, ""));
+        (fs::canonicalize(path).unwrap_or_else(|_| path.into()), line)
+    }
+
+    /// Whether it ended otherwise than another with the same settings and seed. Of the same code, equal runs end with the same bits.
+    fn differs(&self, used: &Found) -> bool {
+        let both = self.record.summary.is_some() && used.record.summary.is_some();
+        both && self.record.curve != used.record.curve
+    }
+
+    /// Why a run is left out if another with the same settings and seed is used.
+    pub(crate) fn repeats(&self, used: &Found) -> String {
+        let other = if self.differs(used) { " (with another curve)" } else { "" };
+        format!("{} has the same settings and seed{other}, and counts", used.place)
+    }
 }
 
-/// Runs, and what looked like one and could not be read.
+/// Runs, and whatever else was found: nothing is dropped in silence.
 #[derive(Clone, Debug, Default)]
 pub struct Gathered {
     /// The runs, in the order of their places; each settings' run once, a finished one before others. (Twice if it was made to
     /// choose a learning rate and also to be reported.)
     pub runs: Vec<Found>,
+    /// Runs that do not count, and why.
+    pub left_out: Vec<(Found, String)>,
     /// Places and why they cannot be read.
     pub unreadable: Vec<(String, String)>,
+    /// What readers must be told of what was left out.
+    pub notes: Vec<String>,
 }
 
 /// All runs at these places: a run directory, a folder with runs somewhere below, or a file of records (`.jsonl`).
 ///
 /// # Errors
-/// If a place is not there or is something else. A run that is broken does not stop the others: it is listed.
+/// If a place is not there or is something else, or there is no run that counts. A run that is broken does not stop the others: it is
+/// listed.
 pub fn gather(registry: &Registry, places: &[PathBuf]) -> Result<Gathered> {
     let mut found = Gathered::default();
     for place in places {
         if place.is_dir() {
-            let before = found.runs.len() + found.unreadable.len();
-            let home = Home { sweep: name_of(place), failed: None };
-            look(registry, place, &home.entered(place), DEEP, &mut found);
-            if found.runs.len() + found.unreadable.len() == before {
+            let before = found.size();
+            let home = Home { sweep: name_of(place), failed: None, grid: None };
+            look(registry, place, &home, DEEP, &mut found);
+            if found.size() == before {
                 return Err(Error::Bad(format!(
                     "{} holds no runs: no folder below it has a {CONFIG}, and no .jsonl file has records",
                     place.display()
                 )));
             }
-        } else if place.extension().is_some_and(|e| e == "jsonl") && !is_metrics(place) {
-            let records = Record::read_all(registry, place)?;
-            found.add_records(place, records);
+        } else if is_records(place) {
+            found.add_records(registry, place);
         } else if place.exists() {
             return Err(Error::Bad(format!(
                 "{} is neither a folder with runs nor a .jsonl file of records",
@@ -73,7 +96,10 @@ pub fn gather(registry: &Registry, places: &[PathBuf]) -> Result<Gathered> {
             return Err(Error::Bad(format!("there is no {}", place.display())));
         }
     }
-    found.drop_repeated();
+    found.leave_out_repeated();
+    if found.runs.is_empty() {
+        return Err(Error::Bad(found.nothing()));
+    }
     Ok(found)
 }
 
@@ -83,14 +109,33 @@ struct Home {
     sweep: String,
     /// The folder with the reasons of failed runs.
     failed: Option<PathBuf>,
+    /// The hashes of the settings that the sweep has, if it is one.
+    grid: Option<Rc<BTreeSet<String>>>,
 }
 
 impl Home {
-    /// The same, or the sweep whose folder this is.
-    fn entered(&self, folder: &Path) -> Home {
-        let Ok(text) = fs::read_to_string(folder.join("sweep.toml")) else { return self.clone() };
-        let name = text.parse::<toml::Table>().ok().and_then(|t| Some(t.get("name")?.as_str()?.to_string()));
-        Home { sweep: name.unwrap_or_else(|| name_of(folder)), failed: Some(folder.join("failed")) }
+    /// Of a folder with the file of a sweep, and the sweep itself if it can be read.
+    fn of_sweep(
+        registry: &Registry,
+        folder: &Path,
+        file: &Path,
+        found: &mut Gathered,
+    ) -> (Home, Option<Sweep>) {
+        let sweep = match Sweep::read(registry, file) {
+            Ok(sweep) => Some(sweep),
+            Err(e) => {
+                let why = format!("nobody knows which runs belong to this sweep: {e}");
+                found.unreadable.push((file.display().to_string(), why));
+                None
+            }
+        };
+        let hashes = |sweep: &Sweep| sweep.runs.iter().map(|run| run.config.hash(registry)).collect();
+        let home = Home {
+            sweep: sweep_name(folder).unwrap_or_else(|| name_of(folder)),
+            failed: Some(folder.join("failed")),
+            grid: sweep.as_ref().map(hashes).map(Rc::new),
+        };
+        (home, sweep)
     }
 
     /// Why a run of this name failed, if somebody noted it.
@@ -98,6 +143,18 @@ impl Home {
         let text = fs::read_to_string(self.failed.as_ref()?.join(format!("{name}.txt"))).ok()?;
         Some(text.trim().to_string())
     }
+
+    /// Whether a run with these settings belongs here: a sweep may have been made smaller, and its folder still has them.
+    fn holds(&self, hash: &str) -> bool {
+        self.grid.as_ref().is_none_or(|grid| grid.contains(hash))
+    }
+}
+
+/// The name of the sweep whose folder this is: what its `sweep.toml` says, or the folder's own name.
+pub fn sweep_name(folder: &Path) -> Option<String> {
+    let text = fs::read_to_string(folder.join("sweep.toml")).ok()?;
+    let name = text.parse::<toml::Table>().ok().and_then(|t| Some(t.get("name")?.as_str()?.to_string()));
+    Some(name.unwrap_or_else(|| name_of(folder)))
 }
 
 fn name_of(path: &Path) -> String {
@@ -105,102 +162,178 @@ fn name_of(path: &Path) -> String {
     path.file_stem().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-/// The curve of a single run, which is no file of records.
-fn is_metrics(path: &Path) -> bool {
-    path.file_name().is_some_and(|n| n == METRICS)
+/// A file of records; the curve of a single run is none.
+fn is_records(path: &Path) -> bool {
+    path.extension().is_some_and(|e| e == "jsonl") && path.file_name().is_some_and(|n| n != METRICS)
+}
+
+/// What stands in a folder, in the order of names.
+fn entries(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
+    let mut paths = fs::read_dir(folder)?.map(|e| Ok(e?.path())).collect::<std::io::Result<Vec<_>>>()?;
+    paths.sort();
+    Ok(paths)
 }
 
 fn look(registry: &Registry, folder: &Path, home: &Home, deep: usize, found: &mut Gathered) {
     if RunFolder::at(folder).is_run() {
-        let name = folder.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
-        match Record::of_run(registry, folder, &name, home.reason(&name)) {
-            Ok(record) => {
-                let place = folder.display().to_string();
-                found.runs.push(Found { sweep: home.sweep.clone(), place, record });
-            }
-            Err(e) => found.unreadable.push((folder.display().to_string(), e.to_string())),
-        }
-        return;
+        return found.add_run(registry, folder, home);
     }
-    let is_sweep = folder.join("sweep.toml").exists();
-    if is_sweep {
-        found.add_kept(registry, folder);
-    }
-    let Ok(entries) = fs::read_dir(folder) else {
-        found.unreadable.push((folder.display().to_string(), "the folder cannot be read".into()));
-        return;
+    let paths = match entries(folder) {
+        Ok(paths) => paths,
+        Err(e) => return found.unreadable.push((folder.display().to_string(), e.to_string())),
     };
-    let mut paths: Vec<PathBuf> = entries.filter_map(|e| Some(e.ok()?.path())).collect();
-    paths.sort();
+    let file = folder.join("sweep.toml");
+    let begin = (found.runs.len(), found.left_out.len());
+    let (home, sweep) = match file.exists() {
+        true => Home::of_sweep(registry, folder, &file, found),
+        false => (home.clone(), None),
+    };
     for path in paths {
         // A sweep's notes on its jobs are no runs.
-        if is_sweep && path.file_name().is_some_and(|n| n == "slurm") {
+        if file.exists() && path.file_name().is_some_and(|n| n == "slurm") {
             continue;
         }
         if path.is_dir() && deep > 0 {
-            look(registry, &path, &home.entered(&path), deep - 1, found);
-        } else if path.extension().is_some_and(|e| e == "jsonl") && !is_metrics(&path) {
-            match Record::read_all(registry, &path) {
-                Ok(records) => found.add_records(&path, records),
-                Err(e) => found.unreadable.push((path.display().to_string(), e.to_string())),
-            }
+            look(registry, &path, &home, deep - 1, found);
+        } else if is_records(&path) && path.is_file() {
+            found.add_records(registry, &path);
+        }
+    }
+    if let Some(sweep) = sweep {
+        found.add_kept(registry, &sweep, begin.0);
+        let outside = found.left_out[begin.1..].iter().filter(|(_, why)| why == OUTSIDE).count();
+        if outside > 0 {
+            found.notes.push(format!(
+                "{}: {} outside of the grid of its sweep.toml, and left out.",
+                folder.display(),
+                if outside == 1 { "1 run lies".into() } else { format!("{outside} runs lie") }
+            ));
         }
     }
 }
 
+const OUTSIDE: &str = "it lies outside of the grid of its sweep";
+
 impl Gathered {
-    fn add_records(&mut self, file: &Path, records: Vec<Record>) {
-        let sweep = name_of(file);
-        for (i, record) in records.into_iter().enumerate() {
-            let place = format!("{} line {}", file.display(), i + 1);
-            self.runs.push(Found { sweep: sweep.clone(), place, record });
+    /// Everything that was found.
+    fn size(&self) -> usize {
+        self.runs.len() + self.left_out.len() + self.unreadable.len()
+    }
+
+    fn add_run(&mut self, registry: &Registry, folder: &Path, home: &Home) {
+        let name = folder.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+        let place = folder.display().to_string();
+        let record = match Record::of_run(registry, folder, &name, home.reason(&name)) {
+            Ok(record) => record,
+            Err(e) => return self.unreadable.push((place, e.to_string())),
+        };
+        let inside = home.holds(&record.config_hash);
+        let run = Found { sweep: home.sweep.clone(), place, record };
+        match inside {
+            true => self.runs.push(run),
+            false => self.left_out.push((run, OUTSIDE.into())),
         }
     }
 
-    /// The runs of a sweep that were made before and kept elsewhere, so that they have no folder here.
-    fn add_kept(&mut self, registry: &Registry, folder: &Path) {
-        let file = folder.join("sweep.toml");
-        let table = fs::read_to_string(&file).unwrap_or_default().parse::<toml::Table>();
-        if !table.is_ok_and(|table| table.contains_key("kept")) {
-            return;
-        }
-        let sweep = match Sweep::read(registry, &file) {
-            Ok(sweep) => sweep,
-            Err(e) => return self.unreadable.push((file.display().to_string(), e.to_string())),
-        };
-        let Some(Ok(entries)) = sweep.kept.as_ref().map(fs::read_dir) else { return };
-        let planned: BTreeSet<String> = sweep.runs.iter().map(|run| run.config.hash(registry)).collect();
-        let mut files: Vec<PathBuf> = entries.filter_map(|e| Some(e.ok()?.path())).collect();
-        files.retain(|file| file.extension().is_some_and(|e| e == "jsonl"));
-        files.sort();
-        for file in files {
-            match Record::read_all(registry, &file) {
-                Err(e) => self.unreadable.push((file.display().to_string(), e.to_string())),
-                Ok(records) => {
-                    for (i, record) in records.into_iter().enumerate() {
-                        if planned.contains(&record.config_hash) {
-                            let place = format!("{} line {}", file.display(), i + 1);
-                            self.runs.push(Found { sweep: sweep.name.clone(), place, record });
-                        }
-                    }
+    fn add_records(&mut self, registry: &Registry, file: &Path) {
+        let lines = self.read(registry, file);
+        self.add_lines(file, &name_of(file), lines);
+    }
+
+    /// The records of a file; what is wrong with it is listed.
+    fn read(&mut self, registry: &Registry, file: &Path) -> Vec<(usize, Record)> {
+        let place = file.display().to_string();
+        match Record::read_all(registry, file) {
+            Err(e) => self.unreadable.push((place, e.to_string())),
+            Ok(Lines { records, broken }) => {
+                if records.is_empty() && broken.is_empty() {
+                    self.unreadable.push((place.clone(), "there is no record in it".into()));
                 }
+                let line = |(i, why): (usize, String)| (format!("{place} line {i}"), why);
+                self.unreadable.extend(broken.into_iter().map(line));
+                return records;
+            }
+        }
+        vec![]
+    }
+
+    /// Of several records of one run in one file, the last one counts: it may have failed before.
+    fn add_lines(&mut self, file: &Path, sweep: &str, lines: Vec<(usize, Record)>) {
+        let last: BTreeMap<String, usize> =
+            lines.iter().map(|(i, record)| (record.config_hash.clone(), *i)).collect();
+        for (i, record) in lines {
+            let later = last.get(&record.config_hash).copied().unwrap_or(i);
+            let run = Found { sweep: sweep.into(), place: format!("{} line {i}", file.display()), record };
+            match later == i {
+                true => self.runs.push(run),
+                false => self.left_out.push((run, format!("line {later} is a later record of the same run"))),
             }
         }
     }
 
-    /// A run and its kept record are one run, and so are two places that overlap.
-    fn drop_repeated(&mut self) {
-        let unfinished = |f: &Found| f.record.summary.is_none();
-        // A stable sort: among equals the first place stays.
-        let mut order: Vec<usize> = (0..self.runs.len()).collect();
-        order.sort_by_key(|i| unfinished(&self.runs[*i]));
-        let mut seen = BTreeSet::new();
-        let mut stays = vec![false; self.runs.len()];
-        for i in order {
-            let found = &self.runs[i];
-            stays[i] = seen.insert((found.record.config_hash.clone(), found.for_choosing()));
+    /// The runs of a sweep that were made before and kept elsewhere, as far as they are not finished here: those that were found
+    /// from number `begin` on are.
+    fn add_kept(&mut self, registry: &Registry, sweep: &Sweep, begin: usize) {
+        let Some(Ok(files)) = sweep.kept.as_ref().map(|kept| entries(kept)) else { return };
+        let mut wanted: BTreeSet<String> = sweep.runs.iter().map(|run| run.config.hash(registry)).collect();
+        for here in self.runs[begin..].iter().filter(|f| f.record.summary.is_some()) {
+            wanted.remove(&here.record.config_hash);
         }
-        let mut stays = stays.into_iter();
-        self.runs.retain(|_| stays.next().unwrap_or(true));
+        for file in files.into_iter().filter(|file| is_records(file)) {
+            let mut lines = self.read(registry, &file);
+            lines.retain(|(_, record)| wanted.contains(&record.config_hash));
+            self.add_lines(&file, &sweep.name, lines);
+        }
+    }
+
+    /// The same settings and seed at several places are one run.
+    fn leave_out_repeated(&mut self) {
+        let mut order: Vec<usize> = (0..self.runs.len()).collect();
+        // A stable sort: among equals the first place stays.
+        order.sort_by_key(|i| self.runs[*i].record.summary.is_none());
+        let mut used: BTreeMap<(String, bool), usize> = BTreeMap::new();
+        let mut instead = vec![None; self.runs.len()];
+        for i in order {
+            let key = (self.runs[i].record.config_hash.clone(), self.runs[i].for_choosing());
+            let first = *used.entry(key).or_insert(i);
+            instead[i] = (first != i).then_some(first);
+        }
+        let all = std::mem::take(&mut self.runs);
+        let (mut repeated, mut others) = (0, 0);
+        for (run, instead) in all.iter().zip(instead) {
+            match instead.map(|first| &all[first]) {
+                None => self.runs.push(run.clone()),
+                // A place that was named twice.
+                Some(first) if first.really() == run.really() => {}
+                Some(first) => {
+                    repeated += 1;
+                    others += usize::from(run.differs(first));
+                    self.left_out.push((run.clone(), run.repeats(first)));
+                }
+            }
+        }
+        if repeated > 0 {
+            let mut note = format!(
+                "{} left out, because the same settings and seed were found at another place that counts; the list at the end says \
+                 where.",
+                if repeated == 1 { "1 run is".into() } else { format!("{repeated} runs are") }
+            );
+            if others > 0 {
+                note += &format!(
+                    " Of these, {others} had another learning curve, made by other code or on another machine."
+                );
+            }
+            self.notes.push(note);
+        }
+    }
+
+    /// That there is no run that counts, and why.
+    fn nothing(&self) -> String {
+        let unreadable = self.unreadable.iter().map(|(place, why)| format!("{place}: {why}"));
+        let mut all = unreadable.chain(self.left_out.iter().map(|(f, why)| format!("{}: {why}", f.place)));
+        let first = all.next().unwrap_or_else(|| "there are no runs".into());
+        let more = all.count();
+        let more = if more > 0 { format!(", and {more} more") } else { String::new() };
+        format!("there is nothing to report: {first}{more}")
     }
 }

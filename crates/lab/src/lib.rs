@@ -25,12 +25,13 @@ pub mod statistics;
 pub mod tensorboard;
 #[cfg(test)]
 mod testing;
+mod words;
 
 pub use brief::{Brief, Briefs};
 pub use choose::{Choice, RateScore, UP_TO, area, choose};
 pub use error::{Error, Result};
 pub use folder::{Folder, RunStatus};
-pub use gather::{Found, Gathered, gather};
+pub use gather::{Found, Gathered, RATES, gather, sweep_name};
 pub use grid::{Planned, Sweep};
-pub use record::{Curve, Record, State};
-pub use setting::{Setting, Team};
+pub use record::{Curve, Lines, Record, State};
+pub use setting::{Setting, Team, one_per_seed};

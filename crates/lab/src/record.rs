@@ -3,9 +3,12 @@
 use crate::brief::{Brief, Briefs, preset_of};
 use crate::error::{Error, Result};
 use crate::figure::Measure;
+use crate::words::count;
+use equimarl_learn::folder::METRICS;
 use equimarl_learn::run::RECENT_WAITING;
 use equimarl_learn::{RECENT, RunFolder, Summary, TrainConfig};
 use equimarl_worlds::Registry;
+use serde::de::IgnoredAny;
 use serde::ser::Error as _;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
@@ -69,6 +72,18 @@ pub struct Record {
     /// The preset that it started from, as far as this program knows it.
     #[serde(skip)]
     pub preset: Option<Arc<Table>>,
+    /// What is wrong with its learning curve, if anything is.
+    #[serde(skip)]
+    pub damage: Option<String>,
+}
+
+/// What stands in a file of records, by the numbers of its lines.
+#[derive(Clone, Debug, Default)]
+pub struct Lines {
+    /// The records. A run may have several: the last one counts.
+    pub records: Vec<(usize, Record)>,
+    /// Lines that are not records, and why.
+    pub broken: Vec<(usize, String)>,
 }
 
 impl Record {
@@ -87,18 +102,30 @@ impl Record {
             (None, Some(why)) => State::Failed(why),
             (None, None) => State::Unfinished,
         };
-        let text = fs::read_to_string(folder.metrics()).unwrap_or_default();
+        let (text, damage) = match fs::read_to_string(folder.metrics()) {
+            Ok(text) => {
+                let damage = damage(&text, &state);
+                (text, damage)
+            }
+            // A run that was just made has none yet.
+            Err(_) if state == State::Unfinished => Default::default(),
+            Err(e) => (String::new(), Some(format!("{METRICS} cannot be read: {e}"))),
+        };
         let reached = matches!(state, State::Failed(_)).then(|| thresholds_passed(&world, &text));
+        let curve = Curve::of_metrics(&text, world.first.as_ref().map(|m| m.name.as_str())).thinned(POINTS);
+        let empty = state == State::Finished && curve.steps.is_empty();
+        let damage = damage.or(empty.then(|| format!("{METRICS} has no episode that ended")));
         Ok(Record {
             name: name.into(),
             state,
             config_hash: config.hash(registry),
             summary,
             reached,
-            curve: Curve::of_metrics(&text, world.first.as_ref().map(|m| m.name.as_str())).thinned(POINTS),
+            curve,
             world,
             preset: preset_of(registry, &config).map(Arc::new),
             config,
+            damage,
         })
     }
 
@@ -106,7 +133,7 @@ impl Record {
     /// ask after every run.
     ///
     /// # Errors
-    /// As [`Record::read_all`].
+    /// If the file cannot be read or a line is not a record; a last line that was cut off is left out, and its run made again.
     pub fn states(path: &Path) -> Result<BTreeMap<String, State>> {
         #[derive(Deserialize)]
         struct Short {
@@ -130,33 +157,22 @@ impl Record {
         Ok(states)
     }
 
-    /// Reads records from a file with one per line. Of several records of one run, the last one counts.
+    /// Reads records from a file with one per line. What is not a record does not stop the others.
     ///
     /// # Errors
-    /// If the file cannot be read or a line is not a record; a last line that was cut off is left out.
-    pub fn read_all(registry: &Registry, path: &Path) -> Result<Vec<Record>> {
+    /// If the file cannot be read.
+    pub fn read_all(registry: &Registry, path: &Path) -> Result<Lines> {
         let text = fs::read_to_string(path).map_err(|e| Error::file(path, e))?;
         let mut briefs = Briefs::new(registry);
-        let mut records: Vec<Record> = vec![];
-        let mut places: BTreeMap<String, usize> = BTreeMap::new();
-        let whole = text.ends_with('\n');
-        let lines: Vec<&str> = text.lines().collect();
-        for (i, line) in lines.iter().enumerate() {
-            match serde_json::from_str::<Record>(line).map(|record| record.known(&mut briefs)) {
-                Ok(record) => match places.get(&record.config_hash) {
-                    Some(&place) => records[place] = record,
-                    None => {
-                        places.insert(record.config_hash.clone(), records.len());
-                        records.push(record);
-                    }
-                },
-                Err(_) if i + 1 == lines.len() && !whole => {}
-                Err(e) => {
-                    return Err(Error::Bad(format!("{} line {}: {e}", path.display(), i + 1)));
-                }
+        let mut lines = Lines::default();
+        for (i, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+            match serde_json::from_str::<Record>(line) {
+                Ok(record) => lines.records.push((i + 1, record.known(&mut briefs))),
+                Err(e) if e.is_eof() => lines.broken.push((i + 1, "the line is cut off".into())),
+                Err(e) => lines.broken.push((i + 1, e.to_string())),
             }
         }
-        Ok(records)
+        Ok(lines)
     }
 
     /// The best possible mean return, where the run says it.
@@ -173,6 +189,16 @@ impl Record {
         self.world = briefs.of(&self.config.world, said);
         self.preset = preset_of(briefs.registry(), &self.config).map(Arc::new);
         self
+    }
+}
+
+/// What is wrong with metrics. Whoever was killed while writing, or is writing, leaves half a line at the end.
+fn damage(metrics: &str, state: &State) -> Option<String> {
+    let torn = usize::from(*state != State::Finished && !metrics.is_empty() && !metrics.ends_with('\n'));
+    let bad = metrics.lines().filter(|line| serde_json::from_str::<IgnoredAny>(line).is_err()).count();
+    match bad.saturating_sub(torn) {
+        0 => None,
+        n => Some(format!("{} of {METRICS} cannot be read", count(n, "line"))),
     }
 }
 
@@ -265,18 +291,36 @@ mod tests {
         let whole = lines.join("\n") + "\n";
         // The last line is torn, as after a crash.
         fs::write(&path, format!("{whole}{}", &lines[0][..40])).unwrap();
-        let read = Record::read_all(&builtin(), &path)
-            .unwrap()
-            .into_iter()
-            .map(|r| (r.config_hash, r.state))
-            .collect();
+        let read = Record::read_all(&builtin(), &path).unwrap();
+        assert_eq!(read.broken, [(5, "the line is cut off".to_string())]);
+        assert_eq!(read.records.iter().map(|r| r.0).collect::<Vec<_>>(), [1, 2, 3, 4]);
+        let read: BTreeMap<String, State> =
+            read.records.into_iter().map(|(_, r)| (r.config_hash, r.state)).collect();
         assert_eq!(Record::states(&path).unwrap(), read);
         assert_eq!(read.len(), 3);
+        // One line that is no record: a sweep must not go on as if nothing had been made; a report has the others.
         fs::write(&path, format!("{{}}\n{whole}")).unwrap();
-        for error in [Record::states(&path).unwrap_err(), Record::read_all(&builtin(), &path).unwrap_err()] {
-            assert!(error.to_string().contains("line 1: missing field"), "{error}");
-        }
+        let error = Record::states(&path).unwrap_err().to_string();
+        assert!(error.contains("line 1: missing field"), "{error}");
+        let read = Record::read_all(&builtin(), &path).unwrap();
+        assert_eq!((read.records.len(), read.broken[0].0), (4, 1));
+        assert!(read.broken[0].1.contains("missing field"), "{:?}", read.broken);
         fs::remove_file(&path).unwrap();
+    }
+
+    #[test]
+    fn damaged_metrics_are_noticed() {
+        let line = "{\"steps\":400,\"return\":1}\n";
+        let whole = line.repeat(3);
+        let (torn, hole) = (format!("{whole}{{\"ste"), format!("{line}{{\"ste\n{line}"));
+        let failed = State::Failed("no".into());
+        for state in [&State::Finished, &State::Unfinished, &failed] {
+            assert_eq!(damage(&whole, state), None);
+            assert_eq!(damage(&hole, state).as_deref(), Some("1 line of metrics.jsonl cannot be read"));
+        }
+        // Half a line is what a run that writes leaves, and nothing that a finished one would.
+        assert_eq!((damage(&torn, &State::Unfinished), damage(&torn, &failed)), (None, None));
+        assert!(damage(&torn, &State::Finished).is_some());
     }
 
     #[test]

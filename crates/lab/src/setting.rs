@@ -81,7 +81,7 @@ impl<'a> Setting<'a> {
 
 /// Of runs that share everything that matters but the budget, one of each seed: one that has ended before others, the longest
 /// before others. A run and its shorter twin are the same numbers twice.
-pub(crate) fn one_per_seed<'a>(runs: &[&'a Record]) -> Vec<&'a Record> {
+pub fn one_per_seed<'a>(runs: &[&'a Record]) -> Vec<&'a Record> {
     let mut order: Vec<(usize, &Record)> = runs.iter().copied().enumerate().collect();
     let worth = |r: &Record| (r.state != State::Unfinished, r.config.steps);
     order.sort_by_key(|(_, r)| Reverse(worth(r)));

@@ -33,6 +33,7 @@ pub(crate) fn of(name: &str, config: TrainConfig) -> Record {
         summary: None,
         reached: None,
         curve: Curve::default(),
+        damage: None,
     }
 }
 

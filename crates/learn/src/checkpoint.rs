@@ -72,8 +72,14 @@ impl Trainer {
     /// If it is damaged, or of another run. The learner is then not to be used.
     pub fn restore(&mut self, registry: &Registry, bytes: &[u8]) -> Result<Value> {
         let (config, entries) = open(bytes)?;
-        if parse_config(registry, &config, Path::new("the checkpoint"))? != self.config {
-            return Err(Error::BadRun("the checkpoint was made with other settings".into()));
+        let made = parse_config(registry, &config, Path::new("the checkpoint"))?;
+        // Where the rate does not fall, what was done does not depend on how much was to come.
+        let steps = if self.config.decay { made.steps } else { self.config.steps };
+        if let Some((key, was, now)) = (TrainConfig { steps, ..made }).difference(&self.config) {
+            return Err(Error::Mismatch(format!(
+                "the settings were changed after the run had begun: the checkpoint was made with {key} = {was}, and now it is \
+                 {now}; put it back, or start another run"
+            )));
         }
         let mut tensors: [Vec<f32>; 3] = Default::default();
         for (name, range) in self.network.named() {
@@ -232,6 +238,8 @@ pub fn restore_latest(
         let mut trainer = fresh()?;
         match read_file(path).map_err(Error::from).and_then(|bytes| trainer.restore(registry, &bytes)) {
             Ok(notes) => return Ok((trainer, Some(notes))),
+            // Nothing is wrong with the checkpoint.
+            Err(error @ Error::Mismatch(_)) => return Err(error),
             Err(error) => {
                 complain(format!("{}: {error}", path.display()));
                 last_error = Some(error);

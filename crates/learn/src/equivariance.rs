@@ -7,10 +7,14 @@ use crate::observe::observe;
 use equimarl_nn::{Policy, Sharing};
 use equimarl_worlds::{End, Envs, GroupAction, Purpose, Spec, Stream, uniform};
 use serde::Serialize;
+use std::ops::Range;
 
 /// Probabilities and values computed in f32 agree to this if the network is equivariant: some hundred thousand
 /// products of numbers near 1, rounded to 24 bits, in another order.
 pub const TOLERANCE: f64 = 1e-5;
+
+/// States that are compared at once.
+const AT_ONCE: usize = 500;
 
 /// How far a policy is from turning with its world.
 #[derive(Clone, Debug, Serialize)]
@@ -51,7 +55,63 @@ pub fn equivariance(
     states: usize,
     seed: u64,
 ) -> Result<EquivarianceReport> {
-    let sample = random_states(envs, states, seed)?;
+    equivariance_each(policy, envs, states, seed, |_| ())
+}
+
+/// As [`equivariance`], and says every now and then how many states were compared. Some are in memory at a time, so there may
+/// be any number.
+///
+/// # Errors
+/// As [`equivariance`].
+pub fn equivariance_each(
+    policy: &Policy,
+    envs: &dyn Envs,
+    states: usize,
+    seed: u64,
+    mut compared: impl FnMut(usize),
+) -> Result<EquivarianceReport> {
+    let group = GroupAction::new(envs.spec())?.group;
+    let element =
+        |g| ElementError { element: group.element_name(g).into(), policy_error: 0.0, value_error: 0.0 };
+    let mut report = EquivarianceReport {
+        policy_error: 0.0,
+        value_error: 0.0,
+        equivariant: true,
+        elements: group.elements().map(element).collect(),
+        first_failing_layer: None,
+        states,
+    };
+    let mut failing: Option<(usize, String)> = None;
+    for first in (0..states).step_by(AT_ONCE) {
+        let some = first..states.min(first.saturating_add(AT_ONCE));
+        let done = some.end;
+        let layer = compare(policy, envs, some, seed, &mut report)?;
+        failing = [failing, layer].into_iter().flatten().min();
+        compared(done);
+    }
+    for error in &report.elements {
+        report.policy_error = report.policy_error.max(error.policy_error);
+        report.value_error = report.value_error.max(error.value_error);
+    }
+    report.equivariant = report.policy_error < TOLERANCE && report.value_error < TOLERANCE;
+    report.first_failing_layer = match failing {
+        Some((_, name)) => Some(name),
+        None if !report.equivariant && policy.config().group()? == group => Some("heads".into()),
+        None => None,
+    };
+    Ok(report)
+}
+
+/// Compares some states, and adds what they show. Gives the first layer whose features do not turn.
+fn compare(
+    policy: &Policy,
+    envs: &dyn Envs,
+    states: Range<usize>,
+    seed: u64,
+    report: &mut EquivarianceReport,
+) -> Result<Option<(usize, String)>> {
+    let sample = states_of(envs, states.clone(), seed)?;
+    let states = states.len();
     let acts = GroupAction::new(sample.spec())?;
     let group = acts.group.clone();
     let config = policy.config();
@@ -59,20 +119,10 @@ pub fn equivariance(
     let (said, layers) = policy.explain(&here)?;
     let (agents, actions) = (sample.spec().agents, policy.actions());
     let exact = sample.exact().ok_or_else(|| not_exact(sample.spec()))?;
-    let mut report = EquivarianceReport {
-        policy_error: 0.0,
-        value_error: 0.0,
-        equivariant: true,
-        elements: vec![],
-        first_failing_layer: None,
-        states,
-    };
     let mut failing: Option<usize> = None;
-    for g in group.elements() {
+    for (g, error) in group.elements().zip(&mut report.elements) {
         let there = observe(&*exact.transformed(g)?, config, &Sharing::Distinct)?;
         let (turned, turned_layers) = policy.explain(&there)?;
-        let mut error =
-            ElementError { element: group.element_name(g).into(), policy_error: 0.0, value_error: 0.0 };
         for state in 0..states {
             for agent in 0..agents {
                 let row = |agent: usize, action: usize| ((state * agents + agent) * actions) + action;
@@ -110,17 +160,8 @@ pub fn equivariance(
                 }
             }
         }
-        report.policy_error = report.policy_error.max(error.policy_error);
-        report.value_error = report.value_error.max(error.value_error);
-        report.elements.push(error);
     }
-    report.equivariant = report.policy_error < TOLERANCE && report.value_error < TOLERANCE;
-    report.first_failing_layer = match failing {
-        Some(index) => Some(layers[index].name.clone()),
-        None if !report.equivariant && config.group()? == group => Some("heads".into()),
-        None => None,
-    };
-    Ok(report)
+    Ok(failing.map(|index| (index, layers[index].name.clone())))
 }
 
 /// States from the middle of random episodes: after some steps of random actions.
@@ -128,11 +169,16 @@ pub fn equivariance(
 /// # Errors
 /// If the world is not exact.
 pub fn random_states(envs: &dyn Envs, count: usize, seed: u64) -> Result<Box<dyn Envs>> {
-    let mut sample = envs.exact().ok_or_else(|| not_exact(envs.spec()))?.fork(count);
+    states_of(envs, 0..count, seed)
+}
+
+/// Those with these numbers.
+fn states_of(envs: &dyn Envs, numbers: Range<usize>, seed: u64) -> Result<Box<dyn Envs>> {
+    let mut sample = envs.exact().ok_or_else(|| not_exact(envs.spec()))?.fork(numbers.len());
     let mut actions = vec![0; envs.spec().agents];
-    for e in 0..count {
-        let mut stream = Stream::new(seed, Purpose::Audit, e as u64);
-        sample.start(e, Stream::new(seed, Purpose::World, e as u64))?;
+    for (e, number) in numbers.enumerate() {
+        let mut stream = Stream::new(seed, Purpose::Audit, number as u64);
+        sample.start(e, Stream::new(seed, Purpose::World, number as u64))?;
         for _ in 0..stream.below(60) {
             uniform(sample.world(e), &mut stream, &mut actions);
             if sample.step_one(e, &actions)?.end != End::Running {

@@ -1,11 +1,12 @@
 //! What stands in a run directory, and under which names. Nobody else spells them.
 
-use crate::checkpoint::parse_config;
+use crate::checkpoint::{self, parse_config};
 use crate::config::TrainConfig;
 use crate::error::{Error, Result};
 use crate::summary::Summary;
+use equimarl_nn::model::write_file;
 use equimarl_worlds::{Described, Registry};
-use std::fs;
+use std::fs::{self, OpenOptions, TryLockError};
 use std::path::{Path, PathBuf};
 
 /// The settings, every one. A folder that has them is a run.
@@ -63,6 +64,39 @@ impl<'a> RunFolder<'a> {
         self.path.join(SUMMARY)
     }
 
+    /// Refuses a folder in which a run, or anything under the name of one of its files, is already.
+    ///
+    /// # Errors
+    /// If there is something.
+    pub fn check_empty(&self) -> Result<()> {
+        if self.is_run() || self.is_finished() {
+            return Err(self.occupied());
+        }
+        let files = [SPEC, METRICS, MODEL].map(|name| self.path.join(name));
+        let first = checkpoint::list(&self.checkpoints())?.into_iter().map(|(_, file)| file).next();
+        match files.into_iter().filter(|file| file.exists()).chain(first).next() {
+            None => Ok(()),
+            Some(file) => Err(Error::BadRun(format!(
+                "{} is there already, and no run of this program; choose another --out",
+                file.display()
+            ))),
+        }
+    }
+
+    /// That a run is here already.
+    pub(crate) fn occupied(&self) -> Error {
+        Error::BadRun(format!(
+            "{0} holds a run already; continue it with `train --resume {0}`, or choose another --out",
+            self.path.display()
+        ))
+    }
+
+    /// Whether a process trains here: it holds a lock then.
+    pub fn is_busy(&self) -> bool {
+        let Ok(file) = OpenOptions::new().write(true).open(self.metrics()) else { return false };
+        matches!(file.try_lock(), Err(TryLockError::WouldBlock))
+    }
+
     /// Whether a run was begun here.
     pub fn is_run(&self) -> bool {
         self.config().exists()
@@ -98,6 +132,11 @@ impl<'a> RunFolder<'a> {
         let summary = serde_json::from_str(&text)
             .map_err(|e| Error::BadRun(format!("{} cannot be read: {e}", path.display())))?;
         Ok(Some(summary))
+    }
+
+    pub(crate) fn write_spec(&self, spec: &Described) -> Result<()> {
+        let text = serde_json::to_string_pretty(spec).map_err(|e| Error::BadRun(e.to_string()))?;
+        Ok(write_file(self.spec(), format!("{text}\n").as_bytes())?)
     }
 
     /// The declaration of the run's world; nothing in runs that are older than it.

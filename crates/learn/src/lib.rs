@@ -16,16 +16,20 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod arena;
+mod begin;
 pub mod checkpoint;
 mod config;
 mod controller;
 mod episodes;
 mod equivariance;
 mod error;
+mod estimate;
 mod evaluate;
 pub mod folder;
 mod interface;
 mod loss;
+mod metrics;
 mod model;
 mod observe;
 mod optimiser;
@@ -39,8 +43,11 @@ pub use config::{AugmentRatio, Augmentation, EncoderChoice, Method, PRESETS, Tra
 pub use controller::Learned;
 pub use episodes::{Episodes, Finished, RECENT};
 pub use equimarl_nn::{Choice, greedy_action, sample};
-pub use equivariance::{ElementError, EquivarianceReport, TOLERANCE, equivariance, random_states};
+pub use equivariance::{
+    ElementError, EquivarianceReport, TOLERANCE, equivariance, equivariance_each, random_states,
+};
 pub use error::{Error, Result};
+pub use estimate::{Estimate, free_memory};
 pub use evaluate::{Games, Inference, evaluate};
 pub use folder::RunFolder;
 pub use interface::{check_fit, interface};
@@ -48,6 +55,6 @@ pub use loss::{Loss, LossConfig, Samples};
 pub use model::{Known, world_note, world_of};
 pub use observe::{Observer, States, observe};
 pub use optimiser::Optimiser;
-pub use ppo::{Progress, Times, Trainer};
+pub use ppo::{Progress, Pulse, Stage, Times, Trainer};
 pub use returns::{Step, gae};
 pub use summary::{Evaluation, Summary};

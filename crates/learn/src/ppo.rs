@@ -54,6 +54,26 @@ pub struct Progress {
     pub explained_variance: f64,
 }
 
+/// Where an iteration is: so many parts of this stage are done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pulse {
+    /// What it does.
+    pub stage: Stage,
+    /// Steps of all environments, or updates, that are done.
+    pub done: usize,
+    /// All of them.
+    pub of: usize,
+}
+
+/// What an iteration consists of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// Acting in the environments.
+    Acting,
+    /// Updating the network.
+    Learning,
+}
+
 /// Where the time of all iterations went.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Times {
@@ -147,6 +167,15 @@ impl Trainer {
     /// # Errors
     /// If learning diverges to numbers that are not finite.
     pub fn iterate(&mut self) -> Result<Progress> {
+        Ok(self.iterate_while(&mut |_| true)?.unwrap_or_default())
+    }
+
+    /// One iteration, as long as `go_on` says so: it is asked after every step and every update. Nothing if it said no; then
+    /// this learner is somewhere in the middle of the iteration, and not to be used any more.
+    ///
+    /// # Errors
+    /// If learning diverges to numbers that are not finite.
+    pub fn iterate_while(&mut self, go_on: &mut dyn FnMut(Pulse) -> bool) -> Result<Option<Progress>> {
         let (start, before) = (Instant::now(), self.measured());
         self.optimiser.rate = self.config.learning_rate
             * if self.config.decay {
@@ -159,14 +188,20 @@ impl Trainer {
             self.acting.observer.clear();
         }
         self.acting.batch.clear();
-        self.act(&mut progress)?;
+        if !self.act(&mut progress, go_on)? {
+            return Ok(None);
+        }
         self.forward_copies()?;
         let updates = self.config.epochs * self.config.minibatches;
         let size = self.config.batch() / self.config.minibatches;
-        for _ in 0..self.config.epochs {
+        for epoch in 0..self.config.epochs {
             self.reshuffle();
             for minibatch in 0..self.config.minibatches {
                 self.update(minibatch * size..(minibatch + 1) * size, &mut progress)?;
+                let done = epoch * self.config.minibatches + minibatch + 1;
+                if done < updates && !go_on(Pulse { stage: Stage::Learning, done, of: updates }) {
+                    return Ok(None);
+                }
             }
         }
         let Loss { total, policy, value, entropy, approx_kl, clip_fraction } = &mut progress.loss;
@@ -177,7 +212,7 @@ impl Trainer {
         self.steps += self.config.batch() as u64;
         self.iterations += 1;
         self.times.world += start.elapsed().saturating_sub(self.measured() - before);
-        Ok(progress)
+        Ok(Some(progress))
     }
 
     /// One gradient step on a minibatch: some places of the shuffled order. Allocates nothing once its buffers have grown.

@@ -4,7 +4,7 @@ use crate::config::{AugmentRatio, Augmentation};
 use crate::error::Result;
 use crate::evaluate::Inference;
 use crate::observe::States;
-use crate::ppo::{Progress, Trainer};
+use crate::ppo::{Progress, Pulse, Stage, Trainer};
 use crate::returns::{Step, gae};
 use equimarl_group::Element;
 use equimarl_nn::sample;
@@ -92,8 +92,13 @@ impl Trainer {
         Ok(())
     }
 
-    /// Acts for some steps in all environments with the current policy, and estimates advantages and returns.
-    pub(crate) fn act(&mut self, progress: &mut Progress) -> Result<()> {
+    /// Acts for some steps in all environments with the current policy, and estimates advantages and returns. Whether it came to
+    /// its end.
+    pub(crate) fn act(
+        &mut self,
+        progress: &mut Progress,
+        go_on: &mut dyn FnMut(Pulse) -> bool,
+    ) -> Result<bool> {
         let (count, agents) = (self.environments.len(), self.environments.spec().agents);
         let actions = self.network.actions();
         self.rollout.clear();
@@ -144,6 +149,9 @@ impl Trainer {
             for (&i, value) in wanted.iter().zip(bootstrap_values) {
                 steps[cut[i]][t].bootstrap_value = value;
             }
+            if !go_on(Pulse { stage: Stage::Acting, done: t + 1, of: self.config.rollout }) {
+                return Ok(false);
+            }
         }
         self.memory.ends.clear();
         for e in 0..count {
@@ -161,7 +169,7 @@ impl Trainer {
                 self.rollout.returns.push(of_environment[t].1 as f32);
             }
         }
-        Ok(())
+        Ok(true)
     }
 
     /// Adds what all environments look like now to the rollout.

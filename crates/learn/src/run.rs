@@ -1,31 +1,34 @@
 //! A run directory from beginning to end: `config.toml`, `spec.json`, `metrics.jsonl`, `checkpoint/`, `model.safetensors`,
 //! `summary.json`. Nothing else writes there.
 
+pub use crate::begin::{create, create_from, extend};
+
+use crate::arena::Arena;
 use crate::checkpoint::{self, restore_latest};
 use crate::config::TrainConfig;
 use crate::error::{Error, Result};
-use crate::evaluate::{Games, evaluate};
+use crate::estimate::check_memory;
 use crate::folder::RunFolder;
+use crate::metrics::Metrics;
 use crate::model::world_note;
-use crate::ppo::{Progress, Trainer};
+use crate::ppo::{Progress, Pulse, Trainer};
 use crate::summary::{Evaluation, Summary};
 use equimarl_nn::model::write_file;
-use equimarl_nn::{Choice, Network};
-use equimarl_worlds::{Better, Described, Envs, Registry, Resumed};
+use equimarl_worlds::{Better, Registry, Resumed};
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
-use std::cell::OnceCell;
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{Seek, SeekFrom, Write};
-use std::path::{Path, PathBuf};
-use std::thread::sleep;
+use std::fs;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// All policies are evaluated on the episodes of this seed, so that they can be compared in pairs.
 pub const EVALUATION_SEED: u64 = 0;
 /// What is shown first besides the return is averaged over this many recent episodes.
 pub const RECENT_WAITING: usize = 20;
+/// People wait for the end of an iteration that is shorter than this.
+const LONG: Duration = Duration::from_millis(500);
+
 /// What the outside hears while a run goes on.
 pub enum Event<'a> {
     /// It goes on from a checkpoint.
@@ -53,6 +56,10 @@ pub enum Event<'a> {
         /// What it found, as in `summary.json`.
         found: &'a Evaluation,
     },
+    /// An iteration is under way.
+    Working(Pulse),
+    /// It was asked to stop, and writes down where it is.
+    Stopping,
     /// Something is not as it should be, but the run goes on.
     Warning(String),
 }
@@ -72,7 +79,7 @@ pub enum Ended {
 /// What a run remembers between checkpoints besides the learner.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Notes {
+pub(crate) struct Notes {
     /// Bytes of `metrics.jsonl` that belong to this checkpoint.
     metrics: u64,
     /// Seconds of work so far.
@@ -82,33 +89,6 @@ struct Notes {
     /// Whether an evaluation is due, because the run was stopped in the middle of it.
     #[serde(default)]
     judging: bool,
-}
-
-/// Makes a run directory for a config.
-///
-/// # Errors
-/// If the settings cannot train, it holds a run already, or cannot be written.
-pub fn create(registry: &Registry, run: &Path, config: &TrainConfig) -> Result<()> {
-    config.check()?;
-    // What would be refused later is refused before there is a folder.
-    let spec = Described {
-        spec: config.make(registry, 1)?.spec().as_ref().clone(),
-        ..registry.describe(&config.world)?
-    };
-    Network::init(&config.network(registry)?, &mut || 0.0)?;
-    let folder = RunFolder::at(run);
-    if folder.is_run() || folder.is_finished() {
-        return Err(Error::BadRun(format!(
-            "{0} holds a run already; continue it with `train --resume {0}`, or choose another --out",
-            run.display()
-        )));
-    }
-    let failed = |why| Error::File { path: run.display().to_string(), why };
-    fs::create_dir_all(folder.checkpoints()).map_err(failed)?;
-    let spec = serde_json::to_string_pretty(&spec).map_err(|e| Error::BadRun(e.to_string()))?;
-    write_file(folder.spec(), format!("{spec}\n").as_bytes())?;
-    write_file(folder.config(), config.to_toml().as_bytes())?;
-    Ok(())
 }
 
 /// Trains in a run directory, from its latest checkpoint if it has one, until all steps are done or `stop` says so.
@@ -134,11 +114,18 @@ pub fn train(
     if let Some(summary) = files.read_summary()? {
         return Ok(Ended::Finished(summary.into()));
     }
+    check_memory(registry, config)?;
     let folder = files.checkpoints();
     checkpoint::sweep(run);
     checkpoint::sweep(&folder);
     let fresh = || Trainer::new(registry, config);
     let (mut trainer, notes) = restore_latest(registry, &folder, fresh, |text| listen(Event::Warning(text)))?;
+    if notes.is_none() && !config.from.is_empty() {
+        return Err(Error::BadRun(format!(
+            "{} began with a trained team, and its checkpoints are gone; start it again with `train --from`",
+            run.display()
+        )));
+    }
     let mut notes: Notes = match notes {
         Some(notes) => {
             listen(Event::Resumed { steps: trainer.steps() });
@@ -154,16 +141,25 @@ pub fn train(
     };
     metrics.cut(notes.metrics)?;
     let before = notes.seconds;
-    let save = |trainer: &Trainer, metrics: &mut Metrics, notes: &mut Notes| {
+    let snapshot = |trainer: &Trainer, metrics: &mut Metrics, notes: &mut Notes| {
         notes.metrics = metrics.sync()?;
         notes.seconds = before + start.elapsed().as_secs_f64();
-        checkpoint::write(&folder, trainer.steps(), &trainer.checkpoint(&json!(notes))?)
+        trainer.checkpoint(&json!(notes))
+    };
+    let save = |trainer: &Trainer, metrics: &mut Metrics, notes: &mut Notes| {
+        checkpoint::write(&folder, trainer.steps(), &snapshot(trainer, metrics, notes)?)
     };
     let mut arena = Arena::new(registry, config)?;
     let (mut due, mut judged) = (false, None);
+    let (mut pace, mut may_warn) = (Pace::default(), true);
     notes.judging |= trainer.is_finished();
     loop {
         let mut stopping = stop();
+        if trainer.is_finished() && due && !stopping {
+            // Before the last evaluation, so that nothing is lost in it, and a run can go on after its end.
+            save(&trainer, &mut metrics, &mut notes)?;
+            due = false;
+        }
         if notes.judging && !stopping {
             match arena.judge(&mut trainer, stop)? {
                 Some(found) => {
@@ -178,6 +174,7 @@ pub fn train(
         }
         if stopping {
             // The rest of an evaluation can wait: whoever asked to stop wants it now.
+            listen(Event::Stopping);
             save(&trainer, &mut metrics, &mut notes)?;
             return Ok(Ended::Stopped { steps: trainer.steps() });
         }
@@ -187,7 +184,29 @@ pub fn train(
         if due {
             save(&trainer, &mut metrics, &mut notes)?;
         }
-        let progress = trainer.iterate()?;
+        // A long iteration is left in the middle when somebody wants to stop. Then it is lost, and nothing before it: it was the
+        // first since the last checkpoint, or there is a copy of what was before.
+        let spare = if pace.copies() {
+            Some(pace.copy(|| snapshot(&trainer, &mut metrics, &mut notes))?)
+        } else {
+            None
+        };
+        let may_stop = spare.is_some() || pace.is_unknown();
+        let (began, steps) = (Instant::now(), trainer.steps());
+        let progress = trainer.iterate_while(&mut |pulse| {
+            if may_warn && let Some(text) = too_long(began.elapsed(), pulse, config) {
+                listen(Event::Warning(text));
+            }
+            may_warn = false;
+            listen(Event::Working(pulse));
+            !(may_stop && stop())
+        })?;
+        let Some(progress) = progress else {
+            listen(Event::Stopping);
+            spare.iter().try_for_each(|bytes| checkpoint::write(&folder, steps, bytes))?;
+            return Ok(Ended::Stopped { steps });
+        };
+        pace.iteration = Some(began.elapsed());
         let steps = trainer.steps();
         let passed = |every: u64| every > 0 && steps / every != (steps - config.batch() as u64) / every;
         let mean_return = trainer.episodes().statistic(|f| f.total).mean;
@@ -198,7 +217,7 @@ pub fn train(
         if passed(config.log_every) || trainer.is_finished() {
             metrics.write(&line(&trainer, &progress, measure))?;
         }
-        due = passed(config.checkpoint_every);
+        due = passed(config.checkpoint_every) || trainer.is_finished();
         notes.judging = passed(config.evaluate_every) || trainer.is_finished();
     }
     metrics.sync()?;
@@ -217,37 +236,45 @@ pub fn train(
     Ok(Ended::Finished(summary.into()))
 }
 
-/// Where teams are evaluated.
-struct Arena {
-    envs: Box<dyn Envs>,
-    /// The best possible mean return, if it is known; asked for once, since it takes seconds for large teams.
-    optimum: OnceCell<Option<f64>>,
+/// What is said of a run that will take days, as soon as its first step tells: acting alone is less than half of it.
+fn too_long(step: Duration, pulse: Pulse, config: &TrainConfig) -> Option<String> {
+    let steps = config.steps as f64 / config.environments as f64;
+    let days = step.as_secs_f64() / pulse.done as f64 * steps / 86_400.0;
+    (days > 1.0).then(|| {
+        format!(
+            "a step of all {} environments takes {:.1} s, so {} steps take more than {days:.0} days; fewer agents or fewer \
+             --steps take less",
+            config.environments,
+            step.as_secs_f64() / pulse.done as f64,
+            config.steps
+        )
+    })
 }
 
-impl Arena {
-    fn new(registry: &Registry, config: &TrainConfig) -> Result<Arena> {
-        let envs = config.make(registry, 1)?;
-        // A copy of an exact world costs next to nothing. Of others there are as many as in training.
-        let envs = match envs.exact() {
-            Some(exact) => exact.fork(config.evaluate_episodes),
-            None => config.make(registry, config.environments.min(config.evaluate_episodes))?,
-        };
-        Ok(Arena { envs, optimum: OnceCell::new() })
+/// How long things take, to know whether an iteration may be left in the middle.
+#[derive(Default)]
+struct Pace {
+    /// The last iteration of this process; none yet before the first.
+    iteration: Option<Duration>,
+    /// The last copy of everything.
+    copy: Duration,
+}
+
+impl Pace {
+    fn is_unknown(&self) -> bool {
+        self.iteration.is_none()
     }
 
-    /// Both ways of choosing, on the same episodes; nothing if `stop` says so before they are over.
-    fn judge(&mut self, trainer: &mut Trainer, stop: &dyn Fn() -> bool) -> Result<Option<Evaluation>> {
-        let (policy, episodes) = (trainer.network().policy()?, trainer.config().evaluate_episodes);
-        let inference = trainer.inference();
-        let mut score = |choice| {
-            let games = Games { episodes, seed: EVALUATION_SEED, choice };
-            evaluate(&policy, inference, &mut *self.envs, games, stop)
-        };
-        let Some(greedy) = score(Choice::Greedy)? else { return Ok(None) };
-        let Some(sampled) = score(Choice::Sampled)? else { return Ok(None) };
-        let optimum = *self.optimum.get_or_init(|| self.envs.world(0).optimum());
-        let gap = optimum.map(|optimum| optimum - greedy.total.mean.max(sampled.total.mean));
-        Ok(Some(Evaluation { greedy, sampled, optimum, gap, more: Map::new() }))
+    /// Whether everything is worth a copy before an iteration: it takes long, and copies are cheap beside it.
+    fn copies(&self) -> bool {
+        self.iteration.is_some_and(|took| took >= LONG && self.copy < took / 20)
+    }
+
+    fn copy(&mut self, make: impl FnOnce() -> Result<Vec<u8>>) -> Result<Vec<u8>> {
+        let start = Instant::now();
+        let made = make();
+        self.copy = start.elapsed();
+        made
     }
 }
 
@@ -346,78 +373,4 @@ pub fn peak_memory_mb() -> Option<f64> {
     let line = status.lines().find_map(|l| l.strip_prefix("VmHWM:"))?;
     let kilobytes: f64 = line.split_whitespace().next()?.parse().ok()?;
     Some((kilobytes / 1024.0 * 10.0).round() / 10.0)
-}
-
-/// `metrics.jsonl`, written line by line.
-struct Metrics {
-    path: PathBuf,
-    file: File,
-}
-
-impl Metrics {
-    /// Opens the file, and keeps other processes from training in the same run.
-    fn open(path: PathBuf) -> Result<Metrics> {
-        let failed = |why| Error::File { path: path.display().to_string(), why };
-        let file = OpenOptions::new().create(true).truncate(false).write(true).open(&path).map_err(failed)?;
-        // Whoever only looks whether a run goes on holds the lock for a moment.
-        for patience in (0..20).rev() {
-            match file.try_lock() {
-                Err(TryLockError::WouldBlock) if patience > 0 => sleep(Duration::from_millis(10)),
-                Err(TryLockError::WouldBlock) => {
-                    let run = path.parent().unwrap_or(&path).display();
-                    return Err(Error::BadRun(format!("another process is training in {run}")));
-                }
-                // Where files cannot be locked, nothing keeps them apart.
-                Ok(()) | Err(TryLockError::Error(_)) => break,
-            }
-        }
-        let metrics = Metrics { path, file };
-        if metrics.was_moved() {
-            let path = metrics.path.display();
-            return Err(Error::BadRun(format!("{path} was moved while this process waited for it")));
-        }
-        Ok(metrics)
-    }
-
-    /// Whether the path leads elsewhere than to the open file: a run that is finished may be moved, and then it is no longer ours.
-    #[cfg(unix)]
-    fn was_moved(&self) -> bool {
-        use std::os::unix::fs::MetadataExt;
-        let id = |about: fs::Metadata| (about.dev(), about.ino());
-        let (there, here) = (fs::metadata(&self.path).map(id), self.file.metadata().map(id));
-        there.ok() != here.ok()
-    }
-
-    #[cfg(not(unix))]
-    fn was_moved(&self) -> bool {
-        !self.path.exists()
-    }
-
-    /// Goes on after `length` bytes; what comes after belongs to work that was lost.
-    fn cut(&mut self, length: u64) -> Result<()> {
-        let found = self.file.metadata().map_err(|e| self.failed(e))?.len();
-        if found < length {
-            return Err(Error::BadRun(format!(
-                "{} has {found} bytes, and the checkpoint belongs to {length}; it was changed",
-                self.path.display()
-            )));
-        }
-        self.file.set_len(length).map_err(|e| self.failed(e))?;
-        self.file.seek(SeekFrom::End(0)).map_err(|e| self.failed(e))?;
-        Ok(())
-    }
-
-    fn failed(&self, why: std::io::Error) -> Error {
-        Error::File { path: self.path.display().to_string(), why }
-    }
-
-    fn write(&mut self, line: &Value) -> Result<()> {
-        self.file.write_all(format!("{line}\n").as_bytes()).map_err(|e| self.failed(e))
-    }
-
-    /// Makes sure that it is on the disk, and gives its length.
-    fn sync(&mut self) -> Result<u64> {
-        self.file.sync_all().map_err(|e| self.failed(e))?;
-        self.file.stream_position().map_err(|e| self.failed(e))
-    }
 }

@@ -1,7 +1,7 @@
 //! Training for long takes no more memory than training for a while.
 #![cfg(target_os = "linux")]
 
-use equimarl_learn::{Method, TrainConfig, Trainer};
+use equimarl_learn::{Estimate, Method, TrainConfig, Trainer};
 use equimarl_worlds::builtin;
 
 /// What this process has in memory now, in MB.
@@ -29,4 +29,35 @@ fn two_thousand_iterations_do_not_grow_memory() {
     let (warm, end) = (seen[2], seen[19]);
     assert!(end - warm < 4.0, "MB after every 100 iterations: {seen:?}");
     assert!(end < 200.0, "{end} MB");
+}
+
+/// Larger cities take what is expected of them, within a factor of two.
+#[test]
+fn what_a_run_takes_is_known_before() {
+    let registry = builtin();
+    for method in [Method::Plain, Method::Equivariant] {
+        let base =
+            TrainConfig::preset(&registry, "default", registry.usual("traffic").unwrap(), method).unwrap();
+        let large = "evaluate_episodes = 1\n[world]\nrows = 30\ncols = 30";
+        let config = TrainConfig::overlay(&registry, &base, large).unwrap();
+        let config = TrainConfig { group: "C1".into(), ..config };
+        let before = resident();
+        let mut trainer = Trainer::new(&registry, &config).unwrap();
+        trainer.iterate().unwrap();
+        // The least that any run takes is in memory already.
+        let taken = (resident() - before) * 1048576.0;
+        let expected = Estimate::of(&registry, &config).unwrap();
+        let ratio = (expected.bytes - 60e6) / taken;
+        assert!((0.5..2.5).contains(&ratio), "{method}: {ratio}");
+        expected.check(1e12, &config).unwrap();
+        let error = expected.check(70e6, &config).unwrap_err().to_string();
+        assert!(
+            error.contains("900 agents, 8 environments") && error.contains("agents would fit"),
+            "{error}"
+        );
+    }
+    let world = registry.usual("traffic").unwrap().with("rows", 1000usize).with("cols", 1000usize);
+    let config = TrainConfig::preset(&registry, "default", world, Method::Plain).unwrap();
+    let bytes = Estimate::of(&registry, &config).unwrap().bytes;
+    assert!(bytes > 5e10, "{bytes}");
 }

@@ -2,7 +2,10 @@
 
 use equimarl_learn::checkpoint::Snapshot;
 use equimarl_learn::run::{self, Ended};
-use equimarl_learn::{AugmentRatio, Method, Optimiser, RunFolder, TrainConfig, Trainer, checkpoint};
+use equimarl_learn::{
+    AugmentRatio, Choice, Games, Inference, Method, Optimiser, RunFolder, TrainConfig, Trainer, checkpoint,
+    evaluate,
+};
 use equimarl_nn::Network;
 use equimarl_worlds::builtin;
 use serde_json::{Value, json};
@@ -327,5 +330,23 @@ fn runs_that_cannot_be_continued_say_why() {
     fs::write(folder.0.join("config.toml"), other.to_toml()).unwrap();
     let error =
         run::train(&builtin(), &folder.0, &Value::Null, &|| false, &mut |_| {}).unwrap_err().to_string();
-    assert!(error.contains("other settings"), "{error}");
+    assert!(error.contains("was made with seed = 1, and now it is 2; put it back"), "{error}");
+}
+
+#[test]
+fn an_evaluation_does_not_depend_on_how_many_episodes_run_at_once() {
+    for world in ["wildlife", "traffic"] {
+        let config = tiny(world, Method::Equivariant, 1, 160);
+        let mut trainer = Trainer::new(&builtin(), &config).unwrap();
+        trainer.iterate().unwrap();
+        let (network, policy) = (trainer.network(), trainer.network().policy().unwrap());
+        let summary = |count: usize| {
+            let mut envs = config.make(&builtin(), count).unwrap();
+            let mut inference = Inference::new(&policy, &network.sharing(), &*envs).unwrap();
+            let games = Games { episodes: 7, seed: 3, choice: Choice::Sampled };
+            evaluate(&policy, &mut inference, &mut *envs, games, &|| false).unwrap().unwrap()
+        };
+        let all = summary(7);
+        assert_eq!((summary(1), summary(3)), (all.clone(), all), "{world}");
+    }
 }

@@ -4,9 +4,9 @@
 
 use crate::error::{Error, Result};
 use crate::raster::{Pixels, pixels};
-use equimarl_files::Draft;
+use equimarl_files::{Draft, MARK};
 use equimarl_worlds::scene::{Colour, Scene};
-use gif::{DisposalMethod, Encoder, EncodingError, Frame, Repeat};
+use gif::{DisposalMethod, Encoder, EncodingError, Extension, Frame, Repeat};
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::Path;
@@ -126,6 +126,7 @@ impl Film {
         // Pictures are at most SIDE pixels long, so their sides fit.
         let mut encoder = Encoder::new(Vec::new(), first.width as u16, first.height as u16, &[])?;
         encoder.set_repeat(Repeat::Infinite)?;
+        encoder.write_raw_extension(Extension::Comment.into(), &[MARK.as_bytes()])?;
         Ok(Film { encoder, shown: None, held: first })
     }
 

@@ -1,7 +1,7 @@
 //! A scene as a self-contained SVG.
 
 use crate::error::{Error, Result};
-use equimarl_files::write_file;
+use equimarl_files::{MARK, write_file};
 use equimarl_worlds::scene::{Colour, Item, Scene, Shape};
 use std::fmt::{self, Display, Formatter, Write};
 use std::path::Path;
@@ -21,7 +21,7 @@ pub fn svg(scene: &Scene) -> String {
     let mut text = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
          viewBox=\"0 0 {width} {height}\" font-family=\"sans-serif\" text-anchor=\"middle\" \
-         stroke-linejoin=\"round\" stroke-linecap=\"round\">\n\
+         stroke-linejoin=\"round\" stroke-linecap=\"round\">\n<!-- {MARK} -->\n\
          <rect width=\"{width}\" height=\"{height}\" fill=\"{paper}\"/>\n"
     );
     for item in scene.items() {

@@ -49,7 +49,11 @@ theme(remembered() === null ? system.matches : remembered() === "dark");
 system.addEventListener("change", () => remembered() === null && theme(system.matches));
 $("theme").addEventListener("click", switchTheme);
 
-addEventListener("hashchange", show);
+addEventListener("hashchange", () => {
+  show();
+  // A view begins at its top, with the way to the others; the browser would go to its first line.
+  scrollTo(0, 0);
+});
 document.addEventListener("keydown", (event) => {
   const { target } = event;
   if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;

@@ -2,6 +2,7 @@
 
 import { calm, s } from "./dom.js";
 import { body, kindOf, origins, read, single } from "./scene.js";
+import { openings, starts, way } from "./torus.js";
 import { wishes } from "./wishes.js";
 
 /** More links than this, and only the chosen agent's messages are seen to travel. */
@@ -61,7 +62,7 @@ export class Board {
     const places = scene.marks.map((mark) => mark.at);
     const wide = 0.07 * Math.sqrt(Math.min(1, ...scene.marks.map((mark) => mark.radius)));
     const links = places.length > 0 ? this.links(view, places) : "";
-    this.layers.links.replaceChildren(s("path", { class: "link", d: links, "stroke-width": wide }));
+    this.layers.links.replaceChildren(this.cut(s("path", { class: "link", d: links, "stroke-width": wide })));
 
     const wanted = scene.marks.map(({ at, radius }, i) => {
       const off = differences?.[i] ?? 0;
@@ -100,7 +101,14 @@ export class Board {
     this.ground = key;
     this.svg.setAttribute("viewBox", `0 0 ${whole.size.join(" ")}`);
     const items = scene.ground.map(({ item }) => item);
-    this.layers.ground.replaceChildren(...items.map((item, i) => single(item, items.slice(Math.max(0, i - 60), i), dark)));
+    const edges = scene.torus ? [openings(scene.torus, whole.size)] : [];
+    this.layers.ground.replaceChildren(...items.map((item, i) => single(item, items.slice(Math.max(0, i - 60), i), dark)), ...edges);
+  }
+
+  /** What leads across an edge ends where the picture does. */
+  cut(...elements) {
+    const { torus, size: [width, height] } = this.scene;
+    return torus ? s("svg", { width, height, overflow: "hidden" }, elements) : s("g", {}, elements);
   }
 
   /** Something that can be held, or an agent. */
@@ -152,7 +160,12 @@ export class Board {
   }
 
   links(view, places) {
-    const one = ([to, from]) => (from > to && places[from] ? `M${places[to].join(" ")}L${places[from].join(" ")}` : "");
+    const { torus } = this.scene;
+    const one = ([to, from]) => {
+      if (from <= to || !places[from]) return "";
+      const [dx, dy] = way(torus, places[to], places[from]);
+      return starts(torus, places[to], places[from]).map(([x, y]) => `M${x} ${y}l${dx} ${dy}`).join("");
+    };
     return view.central ? "" : view.edges.map(one).join("");
   }
 
@@ -164,11 +177,16 @@ export class Board {
     if (calm() || view.central || view.rounds.length === 0) return this.layers.messages.replaceChildren();
     const strongest = view.rounds.map((row) => Math.max(1e-9, ...row));
     const period = ROUND * view.rounds.length;
-    const dots = edges.flatMap(([to, from]) => view.rounds.map((row, l) => {
+    const { torus } = this.scene;
+    const ways = edges.flatMap(([to, from]) => {
+      const [start, end] = [marks[from].at, marks[to].at];
+      return starts(torus, start, end).map((at) => ({ from, at, by: way(torus, start, end) }));
+    });
+    const dots = ways.flatMap(({ from, at: place, by }) => view.rounds.map((row, l) => {
       const unit = marks[from].radius / 0.44;
       const dot = s("circle", { class: `message round${l}`, r: unit * (0.035 + 0.045 * (row[from] / strongest[l])) });
       const at = (k, opacity, offset) => {
-        const [x, y] = [0, 1].map((axis) => marks[from].at[axis] + k * (marks[to].at[axis] - marks[from].at[axis]));
+        const [x, y] = [0, 1].map((axis) => place[axis] + k * by[axis]);
         return { transform: `translate(${x}px, ${y}px)`, opacity, offset };
       };
       const [start, end] = [l / view.rounds.length, (l + 0.7) / view.rounds.length];
@@ -179,7 +197,7 @@ export class Board {
       dot.animate(frames, { duration: period, iterations: Infinity }).startTime = 0;
       return dot;
     }));
-    this.layers.messages.replaceChildren(...dots);
+    this.layers.messages.replaceChildren(this.cut(...dots));
   }
 
   // Changing it by hand

@@ -5,12 +5,21 @@ import { ask } from "./talk.js";
 import * as stage from "./stage.js";
 
 const MOST = 200;
+const NAMES = ["state", "world", "method", "seed", "steps", "return", "measure"];
+const LABELS = { seed: "seed", steps: "steps", return: "return" };
+const RIGHT = ["seed", "steps", "return", "measure"];
 const rows = new Map();
-/** Runs are chosen until somebody says otherwise, so that new ones appear by themselves. */
-const left = new Set();
+/** What somebody said of a run's curve: whether it is drawn. */
+const said = new Map();
+/** The worlds of runs that were made to be shown. */
+let reported = new Set();
 let list_ = [], visible = false, drawn = "", asked = 0, timer = 0;
 
-const chosen = () => list_.filter((run) => run.state !== "unreadable" && !left.has(run.id)).slice(0, MOST);
+/** Runs are drawn until somebody says otherwise, so that new ones appear by themselves. Those that were made to choose a
+ * learning rate are not what a world's curves are about, if there are others. */
+const usual = (run) => !run.for_choosing || !reported.has(run.world);
+const isDrawn = (run) => run.state !== "unreadable" && (said.get(run.id) ?? usual(run));
+const chosen = () => list_.filter(isDrawn).slice(0, MOST);
 
 /** What the runs' worlds measure besides the return. */
 const measures = () => [...new Set(list_.filter((run) => run.measure).map((run) => run.measure.name))];
@@ -18,6 +27,7 @@ const measures = () => [...new Set(list_.filter((run) => run.measure).map((run) 
 /** Hears which runs there are. */
 export function list(runs) {
   list_ = runs;
+  reported = new Set(runs.filter((run) => !run.for_choosing).map((run) => run.world));
   const body = $("list").tBodies[0];
   for (const [id, row] of rows) {
     if (runs.some((run) => run.id === id)) continue;
@@ -32,39 +42,50 @@ export function list(runs) {
   });
   const count = (state) => runs.filter((run) => run.state === state).length;
   const words = ["running", "finished", "stopped", "failed", "unreadable"].filter((s) => count(s) > 0).map((s) => `${count(s)} ${s}`);
+  const choosing = runs.filter((run) => !usual(run)).length;
+  const apart = choosing === 0 ? "" : ` ${choosing} ${choosing === 1 ? "was" : "were"} made to choose learning rates, and ${choosing === 1 ? "is" : "are"} drawn only if ticked.`;
   say($("runs-note"), runs.length === 0
     ? "There are no runs here yet. Train a team (equimarl train --out runs/a), and it appears by itself."
-    : `${words.join(", ")}. The list and the curves follow the folder by themselves.`);
+    : `${words.join(", ")}.${apart} The list and the curves follow the folder by themselves.`);
   $("list").hidden = runs.length === 0;
   // With one measure the column has its name; with several, each cell says which it is.
   const names = measures();
   $("list").dataset.measured = names.length > 0 ? "yes" : "no";
   say($("measure-name"), names.length === 1 ? names[0][0].toUpperCase() + names[0].slice(1).replaceAll("_", " ") : names.length > 1 ? "Measure" : "");
-  $("all").checked = runs.length > 0 && left.size === 0;
+  ticks();
   pairs();
   refresh();
+}
+
+function ticks() {
+  const drawn = list_.filter(isDrawn).length, all = list_.filter((run) => run.state !== "unreadable").length;
+  $("all").checked = all > 0 && drawn === all;
+  $("all").indeterminate = drawn > 0 && drawn < all;
+  say($("too-many"), drawn > MOST ? `Only the first ${MOST} of ${drawn} chosen runs are drawn.` : "");
 }
 
 function made(run) {
   const tick = h("input", {
     type: "checkbox", "aria-label": `Draw the curve of ${run.id}`, onchange: () => {
-      if (tick.checked) left.delete(run.id);
-      else left.add(run.id);
+      said.set(run.id, tick.checked);
+      ticks();
       refresh();
     },
   });
   const bar = h("progress", { max: 1, value: 0, "aria-label": `Progress of ${run.id}` });
-  const cells = Object.fromEntries(["state", "world", "method", "seed", "steps", "return", "measure"].map((name) => [name, h("span")]));
+  const cells = Object.fromEntries(NAMES.map((name) => [name, h("span")]));
   const play = h("button", {
     type: "button", class: "quiet", "aria-label": `Play ${run.id}`, onclick: () => {
       stage.open(run.id);
       location.hash = "#episode";
     },
   }, "Play");
-  const element = h("tr", { "data-run": run.id },
-    h("td", {}, tick), h("th", { scope: "row" }, run.id), h("td", {}, cells.state), h("td", {}, cells.world), h("td", {}, cells.method),
-    h("td", { class: "right" }, cells.seed), h("td", { class: "right" }, cells.steps, bar), h("td", { class: "right" }, cells.return),
-    h("td", { class: "right measure" }, cells.measure), h("td", {}, play));
+  // On narrow screens a row is a card, and each value has its name beside it. Roles are said, because a table that is laid
+  // out as something else is none to who hears it.
+  const cell = (name, ...children) => h("td", { role: "cell", class: `${name}-cell${RIGHT.includes(name) ? " right" : ""}${name === "measure" ? " measure" : ""}`, "data-label": LABELS[name] ?? null }, children);
+  const element = h("tr", { "data-run": run.id, role: "row" },
+    cell("tick", tick), h("th", { scope: "row", role: "rowheader" }, run.id), ...NAMES.map((name) => cell(name, cells[name], name === "steps" ? bar : null)),
+    cell("play", play));
   return { element, cells, bar, tick, play };
 }
 
@@ -84,9 +105,10 @@ function update({ element, cells, bar, tick, play }, run) {
   say(cells.return, known ? number(run.return, 2) : "");
   say(cells.measure, run.measure ? `${measures().length > 1 ? `${run.measure.name} ` : ""}${number(run.measure.value, 2)}` : "");
   cells.measure.title = run.measure?.title ?? "";
-  tick.checked = known && !left.has(run.id);
+  cells.measure.parentElement.dataset.label = run.measure && measures().length === 1 ? run.measure.name.replaceAll("_", " ") : "";
+  tick.checked = isDrawn(run);
   tick.disabled = !known;
-  play.hidden = !run.playable || !known;
+  play.hidden = run.trained === null || !known;
 }
 
 /** Whether somebody is looking. */
@@ -113,7 +135,7 @@ async function curves() {
     const answer = await ask("/api/curves", question);
     if (mine !== asked) return;
     drawn = key;
-    const figures = answer.figures.map((f) => h("figure", { "data-world": f.world }, picture(f.svg)));
+    const figures = answer.figures.map((f) => h("figure", { "data-world": f.world }, picture(f.svg), repeated(f.repeated)));
     $("figures").replaceChildren(...figures);
     $("figures").dataset.updates = String(Number($("figures").dataset.updates ?? 0) + 1);
   } catch (error) {
@@ -121,8 +143,23 @@ async function curves() {
   }
 }
 
+/** Says which runs are not in the curves, because each seed counts once. */
+function repeated(ids) {
+  if (ids.length === 0) return null;
+  const names = `${ids.slice(0, 3).join(", ")}${ids.length > 3 ? ", ..." : ""}`;
+  return h("figcaption", { class: "muted" }, `Each seed counts once, a finished run before others, a longer one before shorter: ${ids.length} ${ids.length === 1 ? "run is" : "runs are"} not drawn (${names}).`);
+}
+
+/** Runs to choose from, by the sweep that they belong to. */
+function parts(runs) {
+  const sweeps = Map.groupBy(runs, (run) => run.sweep);
+  const option = (run) => h("option", { value: run.id }, run.id);
+  return [...sweeps].flatMap(([sweep, runs]) => (sweep === "" ? runs.map(option) : [h("optgroup", { label: sweep }, runs.map(option))]));
+}
+
 function pairs() {
-  const ids = list_.filter((run) => run.state !== "unreadable").map((run) => run.id);
+  const known = list_.filter((run) => run.state !== "unreadable");
+  const ids = known.map((run) => run.id);
   $("diff").hidden = ids.length < 2;
   if (ids.length < 2) return;
   let changed = false;
@@ -131,7 +168,7 @@ function pairs() {
     const key = JSON.stringify(ids);
     if (select.dataset.key === key) continue;
     const value = ids.includes(select.value) ? select.value : ids[usual];
-    select.replaceChildren(...ids.map((id) => h("option", { value: id }, id)));
+    select.replaceChildren(...parts(known));
     select.value = value;
     select.dataset.key = key;
     changed = true;
@@ -154,8 +191,7 @@ async function compare() {
 }
 
 $("all").addEventListener("change", () => {
-  left.clear();
-  if (!$("all").checked) list_.forEach((run) => left.add(run.id));
+  list_.forEach((run) => said.set(run.id, $("all").checked));
   list(list_);
 });
 $("grouped").addEventListener("change", refresh);

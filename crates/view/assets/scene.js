@@ -5,6 +5,7 @@
 
 import { s } from "./dom.js";
 import { apart, onDark, vivid } from "./paint.js";
+import { way } from "./torus.js";
 
 /** The height of a capital letter in a font of size 1. */
 const CAPITAL = 0.72;
@@ -85,7 +86,7 @@ export function read(scene) {
     above.push({ thing });
   });
   bodies.forEach((thing, agent) => (thing.agent = agent));
-  return { marks, ground, above, things: [...things.values()], bodies };
+  return { size: scene.size, torus: scene.torus ?? null, marks, ground, above, things: [...things.values()], bodies };
 }
 
 /** What an agent is called: as its own title begins, if that has its number. */
@@ -103,23 +104,23 @@ function face({ items, at: [x, y] }) {
 
 const colour = (thing) => thing.items[0]?.fill ?? "#000000";
 
-/** Where each thing was a step ago: the nearest of its kind that looks alike, if it is near enough. Ids do not tell: where
- * things come and go, the same id may be another thing. */
+/** Where each thing was a step ago: the nearest of its kind that looks alike, if it is near enough; beyond the edge, if it
+ * came across one. Ids do not tell: where things come and go, the same id may be another thing. */
 export function origins(now, before) {
   const pairs = [];
   for (const thing of now.things) {
     for (const old of before.things) {
-      const way = far(thing.at, old.at);
-      if (old.kind !== thing.kind || way > REACH) continue;
+      const by = way(now.torus, old.at, thing.at), long = Math.hypot(...by);
+      if (old.kind !== thing.kind || long > REACH) continue;
       const unlike = (old.face === thing.face ? 0 : 2 * REACH * REACH) + SHADE * apart(colour(old), colour(thing));
-      pairs.push({ thing, old, cost: way * way + unlike });
+      pairs.push({ thing, old, by, cost: long * long + unlike });
     }
   }
   pairs.sort((a, b) => a.cost - b.cost);
   const found = new Map(), taken = new Set();
-  for (const { thing, old } of pairs) {
+  for (const { thing, old, by } of pairs) {
     if (found.has(thing.key) || taken.has(old.key)) continue;
-    found.set(thing.key, old.at);
+    found.set(thing.key, [0, 1].map((k) => thing.at[k] - by[k]));
     taken.add(old.key);
   }
   return found;

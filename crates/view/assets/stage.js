@@ -7,6 +7,10 @@ import { Board } from "./board.js";
 import * as details from "./details.js";
 import * as fields from "./fields.js";
 import { kindOf as thingKind, nameOf, read } from "./scene.js";
+import * as teams from "./teams.js";
+
+const { kindOf } = teams;
+const KINDS = ["equivariant", "plain"];
 
 const PACES = [0.5, 1, 1.5, 2, 3, 4, 6, 8, 12, 18, 24];
 /** Differences below are rounding: the tolerance of `equimarl check network`. */
@@ -16,66 +20,86 @@ const HISTORY = 600;
 const OPENING = 16;
 
 const now = {
-  worlds: [], list: [], model: null, mode: "symmetry", element: "r", agent: 0, episode: 0,
+  // `made` is an untrained team that was made to be compared with another, `back` the way back from it.
+  worlds: [], list: [], made: null, back: null, model: null, mode: "symmetry", element: "r", agent: 0, episode: 0,
   answer: null, steps: 0, total: 0, end: "running", history: [], playing: false, edited: false,
 };
 const here = new Board(document.querySelector("#here svg"), { changed: edit, picked, dropped });
 const there = new Board(document.querySelector("#there svg"));
 
-const kindOf = (model) => (model.method.endsWith("equivariant") ? "equivariant" : "plain");
-const current = () => now.list.find((model) => model.id === now.model);
+const find = (id) => now.list.find((model) => model.id === id) ?? (now.made?.id === id ? now.made : undefined);
+const current = () => find(now.model);
 const twinned = () => now.mode === "symmetry";
 
 // Which team
 
 /** Hears which models and worlds there are. */
 export function models(list, worlds) {
-  const gone = now.model !== null && !list.some((model) => model.id === now.model);
   const before = current();
   Object.assign(now, { list, worlds });
-  const select = $("model");
-  const option = (model) => h("option", { value: model.id }, model.fresh ? `${model.world}, ${model.name}` : `${model.name} (${model.label}, ${model.method})`);
-  const part = (label, models) => (models.length > 0 ? h("optgroup", { label }, models.map(option)) : null);
-  const parts = [part("Trained", list.filter((m) => !m.fresh)), part("Untrained, random weights", list.filter((m) => m.fresh))];
-  const text = JSON.stringify(list);
-  if (select.dataset.list !== text) {
-    select.replaceChildren(...parts.filter(Boolean));
-    select.dataset.list = text;
-  }
-  if (gone) {
+  if (now.made && !list.some((model) => model.id === now.made.of)) now.made = null;
+  if (before && !current()) {
     pause();
-    choose(nearest(before, kindOf(before)) ?? list[0]);
+    choose(teams.replacement(before, list));
     // Said last, because every answer takes the last problem away.
     queue(() => problem(`${before.name} was deleted; another team plays now.`));
-  } else if (now.model === null) {
-    const trained = list.filter((m) => !m.fresh);
-    const equivariant = trained.filter((m) => m.method === "equivariant");
-    // Of the first world that has one.
-    const first = worlds.map(({ name }) => equivariant.find((m) => m.world === name)).find(Boolean) ?? trained[0] ?? list[0];
+  } else if (!before) {
+    const first = teams.first(list, worlds);
     if (first) choose(first);
-  } else {
-    select.value = now.model;
   }
+  offer();
+  compared();
 }
 
-/** The team of a kind that is most like another one: same world, trained or not, same size, most alike in name. */
-function nearest(model, kind) {
-  const alike = (a, b) => [...a].findIndex((letter, i) => letter !== b[i]) & 255;
-  const score = (m) => (m.fresh === model.fresh ? 4e4 : 0) + (m.label === model.label ? 2e4 : 0) + (m.method.startsWith("central") ? 0 : 1e4) + alike(m.name, model.name);
-  return now.list.filter((m) => m.world === model.world && kindOf(m) === kind).sort((a, b) => score(b) - score(a))[0];
+/** The list of teams to choose from. */
+function offer() {
+  const list = now.made ? [...now.list, now.made] : now.list;
+  const many = list.filter((model) => !model.fresh).length > teams.MANY;
+  $("find-team").hidden = !many;
+  const select = $("model"), wanted = many ? $("find").value : "";
+  const text = JSON.stringify([list, wanted]), ids = JSON.stringify([list.map((model) => model.id), wanted]);
+  // A list that somebody may have open changes only if a team comes or goes.
+  const open = document.activeElement === select && select.dataset.ids === ids;
+  if (select.dataset.list !== text && !open) {
+    select.replaceChildren(...teams.options(list, wanted, now.model));
+    Object.assign(select.dataset, { list: text, ids });
+  }
+  select.value = now.model;
 }
 
-/** Plays another team: in the same state if it is of the same world. */
+/** The team of a kind that a team is compared with, and why it is an untrained one if it is. */
+function beside(model, kind) {
+  const back = now.back?.from === model.id && now.back.kind === kind ? find(now.back.to) : null;
+  return back ? { model: back, why: null } : teams.counterpart(model, kind, now.list);
+}
+
+/** Says which team plays, and which one the buttons beside it mean. */
+function compared() {
+  const model = current();
+  if (!model) return;
+  const others = [];
+  for (const kind of KINDS) {
+    const own = kindOf(model) === kind, name = kind[0].toUpperCase() + kind.slice(1);
+    const other = own ? null : beside(model, kind);
+    $(kind).setAttribute("aria-pressed", String(own));
+    say($(kind), other?.model.fresh && !model.fresh ? `${name}, untrained` : name);
+    $(kind).title = teams.words(other?.model ?? model);
+    if (other) others.push(other.why ? `${other.why} An untrained one can be shown instead.` : `Compared with ${teams.words(other.model)}.`);
+  }
+  const text = teams.words(model);
+  say($("plays"), `${text[0].toUpperCase()}${text.slice(1)}.`);
+  say($("beside"), others.join(" "));
+}
+
+/** Plays another team: in the same state if it is of the same world and was trained in the same size. */
 export function choose(model) {
   const old = current();
-  const same = old && now.answer && old.world === model.world;
+  const same = old && now.answer && old.world === model.world && JSON.stringify(old.settings) === JSON.stringify(model.settings);
   now.model = model.id;
-  $("model").value = model.id;
+  if (model.of) now.made = model;
+  offer();
+  compared();
   if (!same) sized(model);
-  for (const kind of ["equivariant", "plain"]) {
-    $(kind).setAttribute("aria-pressed", String(kindOf(model) === kind));
-    $(kind).disabled = !nearest(model, kind);
-  }
   const anew = () => {
     sized(model);
     return begin();
@@ -95,8 +119,12 @@ function sized(model) {
 }
 
 function swap(kind) {
-  const model = nearest(current(), kind);
-  if (model && kindOf(current()) !== kind) choose(model);
+  const from = current();
+  if (!from || kindOf(from) === kind) return;
+  const { model } = beside(from, kind);
+  // The way back leads to where it came from, whatever else is like the other one.
+  now.back = kindOf(from) ? { from: model.id, kind: kindOf(from), to: from.id } : null;
+  choose(model);
 }
 
 // Talking to the server, one question at a time
@@ -121,16 +149,18 @@ function problem(text) {
 
 function question(more) {
   return {
-    model: now.model, settings: fields.read($("settings")), seed: Number($("seed").value), episode: now.episode, greedy: $("greedy").checked,
+    model: now.model, settings: fields.read($("settings")), seed: fields.numberIn($("seed")), episode: now.episode, greedy: $("greedy").checked,
     pictures: details.shown(now.answer?.here, now.agent), ...(twinned() ? { element: now.element } : {}), ...more,
   };
 }
 
 async function begin() {
   now.agent = 0;
+  // Which turns there are depends on the world: a city that is not square has half turns only. What is wrong with a field is
+  // known before anything is asked; then all stays as it is.
+  const wanted = question({ element: undefined });
   now.answer = null;
-  // Which turns there are depends on the world: a city that is not square has half turns only.
-  const answer = await ask("/api/episode", question({ element: undefined })).catch((error) => {
+  const answer = await ask("/api/episode", wanted).catch((error) => {
     document.body.dataset.shown = "no";
     throw error;
   });
@@ -250,6 +280,7 @@ function draw(before, glide) {
   const { here: view, twin, state, world } = answer;
   say($("refused"), "");
   say($("hint"), hint(view.scene));
+  say($("edges"), view.scene.torus ? "A torus: opposite edges are joined. What leaves on one side comes back on the other." : "");
   here.svg.setAttribute("aria-label", `The world as it is: ${answer.title}`);
   $("assumed").hidden = !answer.assumed;
   say($("assumed"), answer.assumed ?? "");
@@ -332,23 +363,24 @@ function verdict() {
 }
 
 const SUBTITLES = {
-  symmetry: "On the left a state, on the right the same state turned. The network looks at both by itself. If the symmetry is built in, every arrow turns along, and the number is zero up to rounding.",
+  symmetry: "Left a state, right the same state turned. The network looks at each by itself: with the symmetry built in, every arrow turns along, and the number is rounding.",
   episode: "Arrows and bars are probabilities; dots are messages between agents that hear each other, round after round. Drag anything and see the policy change its mind.",
 };
 
 /** Shows one of the two views. */
 export function mode(view) {
   if (view === "runs") return pause();
-  if (now.mode === view && now.answer) return;
-  now.mode = view;
   say($("title"), view === "symmetry" ? "Turn the world. Does the policy turn with it?" : "An episode");
   say($("subtitle"), SUBTITLES[view]);
+  if (now.mode === view && now.answer) return;
+  now.mode = view;
   if (now.answer) queue(() => look());
 }
 
 /** Plays the model of a run. */
 export function open(id) {
-  const model = now.list.find((m) => m.id === `run:${id}`);
+  const model = find(`run:${id}`);
+  now.back = null;
   if (model) choose(model);
 }
 
@@ -365,7 +397,7 @@ export function key(name) {
   else if (name === "." || name === "ArrowRight") single();
   else if (name === "," || name === "ArrowLeft") pause(), back();
   else if (lower === "n") fresh();
-  else if (lower === "m") swap(kindOf(current()) === "plain" ? "equivariant" : "plain");
+  else if (lower === "m") swap(kindOf(current()) === "equivariant" ? "plain" : "equivariant");
   else if (lower === "a") picked((now.agent + 1) % now.answer.here.probabilities.length);
   else if (name === "+" || name === "=") slide(1);
   else if (name === "-") slide(-1);
@@ -394,7 +426,11 @@ $("new").addEventListener("click", fresh);
 $("speed").addEventListener("input", transport);
 $("equivariant").addEventListener("click", () => swap("equivariant"));
 $("plain").addEventListener("click", () => swap("plain"));
-$("model").addEventListener("change", () => choose(now.list.find((m) => m.id === $("model").value)));
+$("model").addEventListener("change", () => {
+  now.back = null;
+  choose(find($("model").value));
+});
+$("find").addEventListener("input", offer);
 $("seed").addEventListener("change", () => {
   pause();
   now.episode = 0;

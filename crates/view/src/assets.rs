@@ -10,7 +10,7 @@ const STYLE: &str = "text/css; charset=utf-8";
 const PICTURE: &str = "image/svg+xml";
 
 /// All files: path, kind, content.
-pub(crate) const FILES: [(&str, &str, &str); 14] = [
+pub(crate) const FILES: [(&str, &str, &str); 16] = [
     ("/", HTML, include_str!("../assets/index.html")),
     ("/icon.svg", PICTURE, include_str!("../assets/icon.svg")),
     ("/style.css", STYLE, include_str!("../assets/style.css")),
@@ -22,6 +22,8 @@ pub(crate) const FILES: [(&str, &str, &str); 14] = [
     ("/board.js", SCRIPT, include_str!("../assets/board.js")),
     ("/scene.js", SCRIPT, include_str!("../assets/scene.js")),
     ("/paint.js", SCRIPT, include_str!("../assets/paint.js")),
+    ("/teams.js", SCRIPT, include_str!("../assets/teams.js")),
+    ("/torus.js", SCRIPT, include_str!("../assets/torus.js")),
     ("/wishes.js", SCRIPT, include_str!("../assets/wishes.js")),
     ("/fields.js", SCRIPT, include_str!("../assets/fields.js")),
     ("/details.js", SCRIPT, include_str!("../assets/details.js")),

@@ -4,6 +4,7 @@
 //! first; with `step`, the team acts. The random streams travel as their seed and positions, so an episode is the one that
 //! `equimarl play` plays with the same seed.
 
+use crate::asked::{Fields, must_be, needed, whole};
 use crate::error::{Answer, Refusal};
 use crate::models::Model;
 use crate::{look, settings, symmetry};
@@ -11,7 +12,6 @@ use equimarl_learn::{check_fit, greedy_action};
 use equimarl_nn::PolicyOutput;
 use equimarl_worlds::scene::Edit;
 use equimarl_worlds::{End, Envs, GroupAction, Purpose, Registry, Stream, StreamState};
-use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use std::time::Instant;
 
@@ -21,47 +21,66 @@ const MAX_SEED: u64 = 1 << 53;
 const MAX_STATE: usize = 900_000;
 
 /// What the page asks for.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug)]
 pub(crate) struct Ask {
     /// Who decides.
     pub model: String,
     /// Options of the world that are not as the model has them.
-    #[serde(default)]
     settings: Map<String, Value>,
     /// Which episode.
-    #[serde(default)]
     seed: u64,
-    #[serde(default)]
     episode: u64,
     /// The state; a new episode begins without one.
-    #[serde(default)]
     state: Option<Value>,
     /// What somebody did to the state by hand.
-    #[serde(default)]
     edit: Option<Edit>,
     /// Where the streams of chance and of choice are.
-    #[serde(default)]
     streams: Option<[String; 2]>,
     /// Whether the team takes a step.
-    #[serde(default)]
     step: bool,
     /// Whether it takes its greedy actions.
-    #[serde(default)]
     greedy: bool,
     /// The turn of the twin, by name.
-    #[serde(default)]
     element: Option<String>,
     /// Agents of which it is wanted what they see, the first one with its features.
-    #[serde(default)]
     pictures: Vec<usize>,
+}
+
+impl Ask {
+    /// Reads a request.
+    pub fn of(mut fields: Fields) -> Answer<Ask> {
+        let position = |value: &Value| value.as_str().map(String::from);
+        let streams = fields.list("streams", "two positions in random streams", position)?;
+        let agent = |value: &Value| Some(usize::try_from(whole(value, u64::MAX)?).unwrap_or(usize::MAX));
+        let ask = Ask {
+            model: needed("model", fields.text("model")?)?,
+            settings: fields.options("settings")?,
+            seed: fields.whole("seed", MAX_SEED)?.unwrap_or(0),
+            episode: fields.whole("episode", MAX_SEED)?.unwrap_or(0),
+            state: fields.any("state"),
+            edit: fields.any("edit").map(edit).transpose()?,
+            streams: streams.map(two).transpose()?,
+            step: fields.flag("step")?,
+            greedy: fields.flag("greedy")?,
+            element: fields.text("element")?,
+            pictures: fields.list("pictures", "agents, by their numbers", agent)?.unwrap_or_default(),
+        };
+        fields.done()?;
+        Ok(ask)
+    }
+}
+
+fn edit(value: Value) -> Answer<Edit> {
+    let wanted = "{\"id\": a thing}, with \"to\": [x, y] if it is moved";
+    serde_json::from_value(value.clone()).map_err(|_| Refusal::bad(must_be("edit", wanted, &value)))
+}
+
+fn two(positions: Vec<String>) -> Answer<[String; 2]> {
+    positions.try_into().map_err(|_| Refusal::bad("`streams` are two positions: of chance and of choice"))
 }
 
 /// Answers for a model in its world.
 pub(crate) fn answer(registry: &Registry, model: &Model, ask: &Ask) -> Answer<Value> {
-    if ask.seed > MAX_SEED || ask.episode > MAX_SEED {
-        return Err(Refusal::bad(format!("seeds and episodes end at {MAX_SEED}")));
-    }
     let world = settings::asked(registry, &model.world, &ask.settings)?;
     let mut envs = settings::make(registry, &world)?;
     let policy = &model.policy;

@@ -21,12 +21,16 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod asked;
 mod assets;
+mod beside;
 mod curves;
 mod episode;
 mod error;
 mod events;
+mod find;
 mod guard;
+mod lines;
 mod look;
 mod models;
 mod runs;

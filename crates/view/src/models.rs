@@ -1,5 +1,6 @@
 //! Teams that can be played: those of runs, one of a file, and untrained ones that are always there.
 
+use crate::beside::Beside;
 use crate::error::{Answer, Error, Refusal, Result};
 use crate::runs::{Row, Runs};
 use crate::settings::{as_json, describe};
@@ -53,27 +54,40 @@ impl Models {
         self.registry.iter().map(describe).collect()
     }
 
-    /// The teams that can be asked for, the trained ones first.
+    /// The teams that can be asked for, the trained ones first: each with what it is, and which team of another kind it can
+    /// be compared with.
     pub fn list(&self, rows: &[Row]) -> Value {
         let mut list = vec![];
         if let Some(file) = &self.file {
             let name = file.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
             if let Ok(model) = self.read("file", file) {
-                let kind = model.policy.config().kind.name();
-                list.push(self.entry("file", &name, &model.world, kind, false));
+                let kind = model.policy.config().kind;
+                list.push(self.entry("file", &name, &model.world, kind.name(), false));
             }
         }
-        for row in rows.iter().filter(|r| r.playable) {
-            let Some(world) = &row.config else { continue };
+        let beside = Beside::new(rows);
+        for row in rows {
+            let (Some(world), Some(trained)) = (&row.config, row.trained) else { continue };
             let so_far = if row.state == "finished" { "" } else { " (so far)" };
             let name = format!("{}{so_far}", row.id);
-            list.push(self.entry(&format!("run:{}", row.id), &name, world, &row.method, false));
+            let mut entry = self.entry(&format!("run:{}", row.id), &name, world, &row.method, false);
+            entry["run"] = json!({
+                "id": row.id, "sweep": row.sweep, "for_choosing": row.for_choosing, "seed": row.seed, "group": row.group,
+                "trained": trained, "steps": row.steps, "finished": row.state == "finished", "return": row.mean_return,
+                "written": row.written,
+            });
+            entry["beside"] = beside.of(row);
+            list.push(entry);
         }
         for name in self.registry.names() {
             let Ok(world) = self.registry.usual(name) else { continue };
             for kind in FRESH {
                 let id = format!("fresh:{name}:{kind}");
-                list.push(self.entry(&id, &format!("untrained {kind}"), &world, kind.name(), true));
+                let mut entry = self.entry(&id, &format!("untrained {kind}"), &world, kind.name(), true);
+                for other in FRESH.into_iter().filter(|other| *other != kind) {
+                    entry["beside"][other.name()] = json!({ "team": format!("fresh:{name}:{other}") });
+                }
+                list.push(entry);
             }
         }
         json!(list)
@@ -96,6 +110,19 @@ impl Models {
                 let kind = FRESH.into_iter().find(|k| k.name() == kind).ok_or_else(no_model)?;
                 let world = self.registry.usual(world).map_err(|_| no_model())?;
                 self.kept(id, None, || fresh(&self.registry, &world, kind))
+            }
+            // An untrained team for the world of another one, in the size that it has there.
+            Some(("new", what)) => {
+                let (kind, other) = what.split_once(':').ok_or_else(no_model)?;
+                let kind: NetworkKind = kind.parse().map_err(|_| no_model())?;
+                // One of a new one would be one of the same, and could go on without an end.
+                if other.starts_with("new:") {
+                    return Err(no_model());
+                }
+                let world = self.get(other, runs)?.world.clone();
+                // The other one may be replaced by one of another world.
+                let name = format!("{id} {world:?}");
+                self.kept(&name, None, || fresh(&self.registry, &world, kind))
             }
             _ => Err(no_model()),
         }

@@ -3,7 +3,8 @@
 //! A run is known by its place below the folder, and only a name that the last look found is ever opened. So no request
 //! can name a file of its own.
 
-use equimarl_lab::{Record, State};
+use crate::find::{self, Place};
+use equimarl_lab::{Record, Setting, State};
 use equimarl_learn::folder::{CONFIG, METRICS, MODEL, SUMMARY};
 use equimarl_learn::{RunFolder, checkpoint};
 use equimarl_worlds::{Registry, WorldConfig};
@@ -14,11 +15,6 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
-/// Folders below the first one in which runs are looked for.
-const DEPTH: usize = 4;
-/// The most runs in a list, and the most folders that are looked into.
-const MOST: usize = 2000;
-const FOLDERS: usize = 20_000;
 /// A run whose metrics are younger than this is being written.
 const FRESH: Duration = Duration::from_secs(15);
 /// Larger metrics are not read.
@@ -29,6 +25,10 @@ const MAX_METRICS: u64 = 256 << 20;
 pub(crate) struct Row {
     /// Its place below the folder.
     pub id: String,
+    /// The sweep that it belongs to, or the folder that it is in.
+    pub sweep: String,
+    /// Whether it was made to choose a learning rate, and is no part of what is reported.
+    pub for_choosing: bool,
     /// `running`, `stopped`, `finished` or `unreadable`.
     pub state: &'static str,
     /// Why it cannot be read.
@@ -38,6 +38,9 @@ pub(crate) struct Row {
     /// The world, if this program has it.
     #[serde(skip)]
     pub config: Option<WorldConfig>,
+    /// What it shares with the runs that it can be compared with: world and settings but for method, seed and budget.
+    #[serde(skip)]
+    pub setting: String,
     pub method: String,
     pub group: String,
     pub seed: u64,
@@ -50,8 +53,37 @@ pub(crate) struct Row {
     pub mean_return: Option<f64>,
     /// What people look at first in this world, if that is not the return.
     pub measure: Option<Value>,
-    /// Whether it has a team to play: its model, or that of a checkpoint.
-    pub playable: bool,
+    /// The steps of the team that can be played: of its model, or of a checkpoint.
+    pub trained: Option<u64>,
+    /// When that team was written, in seconds.
+    #[serde(skip)]
+    pub written: u64,
+}
+
+impl Row {
+    /// A run of which nothing is known.
+    pub fn unreadable(id: &str, why: String) -> Row {
+        Row {
+            id: id.into(),
+            sweep: String::new(),
+            for_choosing: false,
+            state: "unreadable",
+            problem: Some(why),
+            world: String::new(),
+            config: None,
+            setting: String::new(),
+            method: String::new(),
+            group: String::new(),
+            seed: 0,
+            learning_rate: 0.0,
+            steps: 0,
+            done: 0,
+            mean_return: None,
+            measure: None,
+            trained: None,
+            written: 0,
+        }
+    }
 }
 
 /// The last value of a world's own measure.
@@ -65,10 +97,28 @@ pub(crate) struct Value {
 /// What a file was like when it was read.
 type Stamp = Option<(u64, SystemTime)>;
 
+/// A run as it was read, or why it could not be.
+pub(crate) type Read = Arc<std::result::Result<Record, String>>;
+
 #[derive(Clone)]
 struct Known {
     stamps: [Stamp; 4],
-    record: Arc<std::result::Result<Record, String>>,
+    place: Place,
+    record: Read,
+    /// See [`Row::setting`].
+    setting: String,
+}
+
+impl Known {
+    fn of(registry: &Registry, place: &Place, stamps: [Stamp; 4]) -> Known {
+        let record = read(registry, place, stamps[1]);
+        let shared = |record: &Record| {
+            let setting = Setting::all([record]).into_iter().next();
+            setting.map(|s| format!("{}\n{:?}\n{}", s.world.title, s.config, s.rules)).unwrap_or_default()
+        };
+        let setting = record.as_ref().map(shared).unwrap_or_default();
+        Known { stamps, place: place.clone(), record: Arc::new(record), setting }
+    }
 }
 
 /// All runs below a folder.
@@ -86,42 +136,33 @@ impl Runs {
 
     /// Looks again, and gives all runs in the order of their names.
     pub fn look(&self) -> Vec<Row> {
-        let mut found = vec![];
-        if let Some(root) = &self.root {
-            let mut left = FOLDERS;
-            find(root, &name_of_root(root), DEPTH, &mut left, &mut found);
-        }
-        found.sort();
+        let found = self.root.as_deref().map(find::runs).unwrap_or_default();
         let mut known = self.known();
         let mut now = BTreeMap::new();
         let mut rows = vec![];
         let locks = locks();
-        for (id, path) in found {
-            let stamps = [CONFIG, METRICS, SUMMARY, MODEL].map(|file| stamp(&path.join(file)));
-            let entry = match known.remove(&id) {
-                Some(entry) if entry.stamps == stamps => entry,
-                _ => Known { stamps, record: Arc::new(read(&self.registry, &path, &id, stamps[1])) },
+        for place in found {
+            let stamps = [CONFIG, METRICS, SUMMARY, MODEL].map(|file| stamp(&place.path.join(file)));
+            let entry = match known.remove(&place.id) {
+                Some(entry) if entry.stamps == stamps && entry.place == place => entry,
+                _ => Known::of(&self.registry, &place, stamps),
             };
-            rows.push(row(&self.registry, &id, &entry, &path, &locks));
-            now.insert(id, entry);
+            rows.push(row(&self.registry, &entry, &locks));
+            now.insert(place.id, entry);
         }
         *known = now;
         rows
     }
 
-    /// A run of the last look.
-    pub fn record(&self, id: &str) -> Option<Arc<std::result::Result<Record, String>>> {
-        self.known().get(id).map(|known| known.record.clone())
+    /// A run of the last look, and whether it was made to choose a learning rate.
+    pub fn record(&self, id: &str) -> Option<(Read, bool)> {
+        self.known().get(id).map(|known| (known.record.clone(), known.place.for_choosing()))
     }
 
     /// The model file of a run of the last look, or its latest checkpoint.
     pub fn model(&self, id: &str) -> Option<PathBuf> {
-        let root = self.root.as_ref()?;
-        if !self.known().contains_key(id) {
-            return None;
-        }
-        let below = id.strip_prefix(&name_of_root(root)).unwrap_or(id);
-        playable(&root.join(below.trim_start_matches('/')))
+        let path = self.known().get(id)?.place.path.clone();
+        playable(&path).map(|team| team.file)
     }
 
     fn known(&self) -> MutexGuard<'_, BTreeMap<String, Known>> {
@@ -130,46 +171,28 @@ impl Runs {
     }
 }
 
-/// A folder that is a run itself is listed under its own name, others by what is below them.
-fn name_of_root(root: &Path) -> String {
-    if !RunFolder::at(root).is_run() {
-        return String::new();
-    }
-    root.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_else(|| "run".into())
-}
-
-fn find(folder: &Path, id: &str, depth: usize, left: &mut usize, found: &mut Vec<(String, PathBuf)>) {
-    if found.len() >= MOST || *left == 0 {
-        return;
-    }
-    *left -= 1;
-    if RunFolder::at(folder).config().is_file() && !id.is_empty() {
-        return found.push((id.into(), folder.into()));
-    }
-    if depth == 0 {
-        return;
-    }
-    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        // Links are not followed: they may lead anywhere.
-        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
-        let Ok(name) = entry.file_name().into_string() else { continue };
-        if is_folder && !name.starts_with('.') {
-            let id = if id.is_empty() { name } else { format!("{id}/{name}") };
-            find(&entry.path(), &id, depth - 1, left, found);
-        }
-    }
+/// A team in a file.
+struct Team {
+    file: PathBuf,
+    /// The steps that it was trained for, if the file's name says so; otherwise all of its run.
+    steps: Option<u64>,
+    written: u64,
 }
 
 /// What a team can be read from: the model of a finished run, the latest checkpoint of another.
-fn playable(run: &Path) -> Option<PathBuf> {
-    let model = RunFolder::at(run).model();
-    if stamp(&model).is_some() {
-        return Some(model);
+fn playable(run: &Path) -> Option<Team> {
+    let team = |file: PathBuf, steps: Option<u64>| {
+        let (_, at) = stamp(&file)?;
+        let written = at.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |age| age.as_secs());
+        Some(Team { file, steps, written })
+    };
+    if let Some(team) = team(RunFolder::at(run).model(), None) {
+        return Some(team);
     }
     let folder = RunFolder::at(run).checkpoints();
     let own = fs::symlink_metadata(&folder).is_ok_and(|about| about.is_dir());
     let all = if own { checkpoint::list(&folder).unwrap_or_default() } else { vec![] };
-    all.into_iter().map(|(_, path)| path).find(|path| stamp(path).is_some())
+    all.into_iter().find_map(|(steps, path)| team(path, Some(steps)))
 }
 
 fn stamp(path: &Path) -> Stamp {
@@ -177,34 +200,18 @@ fn stamp(path: &Path) -> Stamp {
     Some((about.len(), about.modified().unwrap_or(SystemTime::UNIX_EPOCH)))
 }
 
-fn read(registry: &Registry, path: &Path, id: &str, metrics: Stamp) -> std::result::Result<Record, String> {
+fn read(registry: &Registry, place: &Place, metrics: Stamp) -> std::result::Result<Record, String> {
     if metrics.is_some_and(|(length, _)| length > MAX_METRICS) {
         return Err("its metrics are too large to be shown".into());
     }
-    Record::of_run(registry, path, id, None).map_err(|e| e.to_string())
+    Record::of_run(registry, &place.path, &place.id, None).map_err(|e| e.to_string())
 }
 
-fn row(registry: &Registry, id: &str, known: &Known, path: &Path, locks: &[u64]) -> Row {
+fn row(registry: &Registry, known: &Known, locks: &[u64]) -> Row {
+    let Place { id, path, sweep } = &known.place;
     let record = match &*known.record {
         Ok(record) => record,
-        Err(why) => {
-            return Row {
-                id: id.into(),
-                state: "unreadable",
-                problem: Some(why.clone()),
-                world: String::new(),
-                config: None,
-                method: String::new(),
-                group: String::new(),
-                seed: 0,
-                learning_rate: 0.0,
-                steps: 0,
-                done: 0,
-                mean_return: None,
-                measure: None,
-                playable: false,
-            };
-        }
+        Err(why) => return Row::unreadable(id, why.clone()),
     };
     let (config, curve) = (&record.config, &record.curve);
     let fresh = known.stamps[1].is_some_and(|(_, at)| at.elapsed().is_ok_and(|age| age < FRESH));
@@ -221,12 +228,16 @@ fn row(registry: &Registry, id: &str, known: &Known, path: &Path, locks: &[u64])
         let value = *curve.measures.get(&first.name)?.last()?;
         Some(Value { name: first.name.clone(), title: first.title.clone(), value })
     });
+    let team = playable(path).filter(|_| known_world);
     Row {
-        id: id.into(),
+        id: id.clone(),
+        sweep: sweep.clone(),
+        for_choosing: known.place.for_choosing(),
         state,
         problem,
         world: record.world.label.clone(),
         config: known_world.then(|| config.world.clone()),
+        setting: known.setting.clone(),
         method: config.method.to_string(),
         group: config.group.clone(),
         seed: config.seed,
@@ -235,7 +246,8 @@ fn row(registry: &Registry, id: &str, known: &Known, path: &Path, locks: &[u64])
         done: if finished { config.steps } else { curve.steps.last().copied().unwrap_or(0) },
         mean_return: curve.returns.last().copied(),
         measure,
-        playable: known_world && playable(path).is_some(),
+        trained: team.as_ref().map(|team| team.steps.unwrap_or(config.steps)),
+        written: team.map_or(0, |team| team.written),
     }
 }
 

@@ -1,5 +1,6 @@
 //! The routes, and the server around them.
 
+use crate::asked::Fields;
 use crate::error::{Answer, Error, Refusal, Result};
 use crate::events::News;
 use crate::guard::{self, Guard};
@@ -18,7 +19,6 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use equimarl_worlds::Registry;
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
@@ -156,12 +156,12 @@ async fn events(State(app): State<Arc<App>>) -> Answer<Response> {
 }
 
 async fn draw(State(app): State<Arc<App>>, request: Request) -> Answer<Response> {
-    let ask: curves::Ask = body(request).await?;
+    let ask = curves::Ask::of(body(request).await?)?;
     work(move || curves::draw(&app.runs, &ask)).await
 }
 
 async fn play(State(app): State<Arc<App>>, request: Request) -> Answer<Response> {
-    let ask: episode::Ask = body(request).await?;
+    let ask = episode::Ask::of(body(request).await?)?;
     work(move || episode::answer(&app.registry, &*app.models.get(&ask.model, &app.runs)?, &ask)).await
 }
 
@@ -180,12 +180,12 @@ async fn difference(
     work(move || curves::difference(&app.runs, &two.a, &two.b)).await
 }
 
-/// The JSON that a request brings, if it is not too long and what was asked for.
-async fn body<T: DeserializeOwned>(request: Request) -> Answer<T> {
+/// The JSON that a request brings, if it is not too long.
+async fn body(request: Request) -> Answer<Fields> {
     let bytes: Bytes = to_bytes(request.into_body(), MAX_BODY)
         .await
         .map_err(|_| Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, format!("send at most {MAX_BODY} bytes")))?;
-    serde_json::from_slice(&bytes).map_err(|e| Refusal::bad(format!("not what was expected: {e}")))
+    Fields::of(&bytes)
 }
 
 /// Does work away from the threads that answer. A panic there is an error of ours, and ends this request only.

@@ -1,5 +1,6 @@
 //! The world that a request is about: a model's own, with options set as the page says, and not too large to be shown.
 
+use crate::asked::{cut, must_be, whole};
 use crate::error::{Answer, Refusal};
 use equimarl_worlds::{Definition, Envs, Opt, Registry, Settings, Value, WorldConfig};
 use serde_json::{Map, Value as Json, json};
@@ -17,31 +18,41 @@ pub(crate) fn asked(
     own: &WorldConfig,
     wanted: &Map<String, Json>,
 ) -> Answer<WorldConfig> {
+    let options = registry.get(&own.name)?.options();
     let mut world = own.clone();
-    for (key, value) in wanted {
-        let value = match value {
-            Json::Bool(flag) => Value::Flag(*flag),
-            Json::Number(n) => match (n.as_u64(), n.as_f64()) {
-                (Some(whole), _) => Value::Whole(whole),
-                (None, x) => Value::Number(x.unwrap_or(f64::NAN)),
-            },
-            Json::String(text) if text.len() <= MAX_TEXT => Value::Text(text.clone()),
-            Json::String(_) => {
-                return Err(Refusal::bad(format!("the text of an option ends at {MAX_TEXT} bytes")));
-            }
-            _ => return Err(Refusal::bad("an option is a number, true, false or a text")),
+    for (key, said) in wanted {
+        let Some(option) = options.iter().find(|o| o.key == key) else {
+            let keys: Vec<&str> = options.iter().map(|o| o.key).collect();
+            let (name, all) = (&own.name, keys.join(", "));
+            return Err(Refusal::impossible(format!("{name} has no option `{}`; it has {all}", cut(key))));
         };
-        world.settings.set(key, value);
+        world.settings.set(key, value(option, said)?);
     }
     let world = registry.complete(&world)?;
     for (key, value) in world.settings.iter() {
         if matches!(value, Value::Whole(n) if *n > MAX_WHOLE) {
-            return Err(Refusal::impossible(format!(
-                "`{key}` is {value}, and the page shows worlds with whole numbers up to {MAX_WHOLE}"
-            )));
+            return Err(Refusal::impossible(must_be(key, &whole_numbers(), &json!(value))));
         }
     }
     Ok(world)
+}
+
+fn whole_numbers() -> String {
+    format!("a whole number from 0 to {MAX_WHOLE}")
+}
+
+/// What an option is to be set to, of the kind that its world declares.
+fn value(option: &Opt, said: &Json) -> Answer<Value> {
+    let (found, wanted) = match option.usual {
+        Value::Flag(_) => (said.as_bool().map(Value::Flag), option.usual.kind().into()),
+        Value::Whole(_) => (whole(said, MAX_WHOLE).map(Value::Whole), whole_numbers()),
+        Value::Number(_) => (said.as_f64().map(Value::Number), option.usual.kind().into()),
+        Value::Text(_) => {
+            let short = said.as_str().filter(|text| text.len() <= MAX_TEXT);
+            (short.map(Value::from), format!("a name of at most {MAX_TEXT} bytes"))
+        }
+    };
+    found.ok_or_else(|| Refusal::impossible(must_be(option.key, &wanted, said)))
 }
 
 /// One environment of a world under the largest symmetry that it has, whatever a network knows of it.
@@ -76,7 +87,8 @@ fn option(option: &Opt) -> Json {
         Value::Number(_) => "number",
         Value::Text(_) => "text",
     };
-    json!({ "key": option.key, "help": option.help, "kind": kind, "usual": option.usual })
+    let most = matches!(option.usual, Value::Whole(_)).then_some(MAX_WHOLE);
+    json!({ "key": option.key, "help": option.help, "kind": kind, "usual": option.usual, "most": most })
 }
 
 /// Settings as the page has them.

@@ -135,7 +135,7 @@ fn what_cannot_be_shown_is_refused_with_a_reason() {
         (json!({ "boats": 401 }), "401 agents"),
         (json!({ "boats": 0 }), "a lake has a boat"),
         (json!({ "half": 100 }), "40407 shapes"),
-        (json!({ "half": 100_001 }), "whole numbers up to 100000"),
+        (json!({ "half": 100_001 }), "`half` must be a whole number from 0 to 100000, not 100001"),
         (json!({ "calm": 1 }), "must be true or false"),
         (json!({ "flag": true }), "must be a name"),
         (json!({ "gain": "much" }), "must be a number"),

@@ -102,6 +102,8 @@ fn scenes_come_with_what_actions_look_like() {
     for view in ["here", "twin"] {
         let scene: Scene = serde_json::from_value(start[view]["scene"].clone()).unwrap();
         assert_eq!((scene.agents.len(), scene.count("drone"), scene.count("heading")), (3, 3, 0));
+        // The drones' world says that its edges are joined.
+        assert_eq!(start[view]["scene"]["torus"], json!({ "corner": [0.4, 0.4], "size": [7.0, 7.0] }));
     }
     // Numbers are short.
     assert!(start["here"]["scene"].to_string().contains("\"radius\":0.44"), "{}", start["here"]["scene"]);
@@ -118,6 +120,7 @@ fn scenes_come_with_what_actions_look_like() {
 
     let city = page.episode(json!({ "model": "fresh:traffic:plain", "seed": 1 }));
     assert_eq!(city["measure"]["name"], "waiting");
+    assert_eq!(city["here"]["scene"]["torus"], Value::Null);
     assert!(city["world"]["marks"][0]["bar"].is_object());
     assert_eq!(start["measure"], Value::Null);
 }

@@ -139,7 +139,7 @@ fn huge_and_impossible_values_are_refused() {
         assert_eq!(status(ask), 422, "{key}: {value}");
     }
     for value in [json!(null), json!([1]), json!({ "a": 1 }), json!("x".repeat(1000))] {
-        assert_eq!(status(json!({ "model": model, "settings": { "rows": value } })), 400, "{value}");
+        assert_eq!(status(json!({ "model": model, "settings": { "rows": value } })), 422, "{value}");
     }
     for settings in [json!([]), json!("rows"), json!(null), json!(7)] {
         assert_eq!(status(json!({ "model": model, "settings": settings })), 400, "{settings}");
@@ -180,6 +180,79 @@ fn huge_and_impossible_values_are_refused() {
     assert_eq!(page.post("/api/curves", &json!({ "runs": vec!["x"; 1000] })).status, 400);
     let ask = json!({ "runs": [], "width": 1e308, "smooth": u32::MAX });
     assert_eq!(page.post("/api/curves", &ask).status, 200);
+    still_there(&page);
+}
+
+#[test]
+fn what_is_wrong_is_said_by_name_and_not_in_the_words_of_a_parser() {
+    let page = serve(None);
+    let (model, other) = ("fresh:wildlife:plain", "fresh:traffic:plain");
+    let episode = |key: &str, value: Value| {
+        let mut ask = json!({ "model": model });
+        ask[key] = value;
+        page.post("/api/episode", &ask)
+    };
+    let option = |model: &str, key: &str, value: Value| {
+        let mut ask = json!({ "model": model, "settings": {} });
+        ask["settings"][key] = value;
+        page.post("/api/episode", &ask)
+    };
+    let curves = |key: &str, value: Value| {
+        let mut ask = json!({ "runs": [] });
+        ask[key] = value;
+        page.post("/api/curves", &ask)
+    };
+    let seeds = "`seed` must be a whole number from 0 to 9007199254740992, not ";
+    let sizes = "must be a whole number from 0 to 100000, not ";
+    for (reply, part) in [
+        (episode("seed", json!(-4)), format!("{seeds}-4")),
+        (episode("seed", json!(1.5)), format!("{seeds}1.5")),
+        (episode("seed", json!("")), format!("{seeds}\"\"")),
+        (episode("seed", json!("seven")), format!("{seeds}\"seven\"")),
+        (episode("seed", json!(u64::MAX)), seeds.into()),
+        (episode("seed", json!([1])), seeds.into()),
+        (episode("episode", json!(-1)), "`episode` must be a whole number from 0 to".into()),
+        (episode("model", json!(7)), "`model` must be a text, not 7".into()),
+        (episode("model", json!(null)), "`model` is missing".into()),
+        (episode("step", json!(1)), "`step` must be true or false, not 1".into()),
+        (episode("greedy", json!("yes")), "`greedy` must be true or false".into()),
+        (episode("element", json!(3)), "`element` must be a text".into()),
+        (episode("streams", json!(["1"])), "`streams` are two positions".into()),
+        (episode("streams", json!("12")), "`streams` must be a list of two positions".into()),
+        (episode("pictures", json!([-1])), "`pictures` must be a list of agents".into()),
+        (episode("edit", json!({ "to": [1, 2] })), "`edit` must be {\"id\": a thing}".into()),
+        (episode("settings", json!([])), "`settings` must be an object with options".into()),
+        (episode("speed", json!(1)), "there is no field \"speed\"; there are".into()),
+        (option(model, "drones", json!(-4)), format!("`drones` {sizes}-4")),
+        (option(model, "drones", json!(2.5)), format!("`drones` {sizes}2.5")),
+        (option(model, "drones", json!(1e300)), format!("`drones` {sizes}1e+300")),
+        (option(model, "drones", json!("three")), format!("`drones` {sizes}\"three\"")),
+        (option(model, "drones", json!("")), format!("`drones` {sizes}\"\"")),
+        (option(model, "drones", json!(null)), format!("`drones` {sizes}null")),
+        (option(model, "drones", json!(1)), "at least 2; got 1".into()),
+        (option(model, "grid", json!(0)), "grid".into()),
+        (option(other, "arrival_probability", json!(-0.5)), "between 0 and 1, got -0.5".into()),
+        (
+            option(other, "arrival_probability", json!("x")),
+            "`arrival_probability` must be a number, not \"x\"".into(),
+        ),
+        (option(other, "sails", json!(1)), "traffic has no option `sails`; it has rows".into()),
+        (curves("runs", json!("a")), "`runs` must be a list of runs".into()),
+        (curves("smooth", json!(-1)), "`smooth` must be a whole number".into()),
+        (curves("width", json!("wide")), "`width` must be a number, not \"wide\"".into()),
+        (curves("group", json!(1)), "`group` must be true or false".into()),
+        (page.post_text("/api/episode", JSON, "{\"model\": 1"), "the request is not a JSON object".into()),
+        (page.post_text("/api/curves", JSON, "[1]"), "the request is not a JSON object".into()),
+        (page.get("/api/difference?a=1"), "give two runs".into()),
+    ] {
+        assert!([400, 422].contains(&reply.status), "{reply:?}");
+        let why = reply.json()["error"].as_str().unwrap().to_string();
+        assert!(why.contains(&part), "{why}");
+        for word in ["invalid", "expected", "line 1", "column", "u64", "f64", "usize"] {
+            assert!(!why.contains(word), "{why}");
+        }
+        assert!(why.len() < 250, "{why}");
+    }
     still_there(&page);
 }
 

@@ -84,7 +84,7 @@ fn a_run_in_progress_can_be_played_so_far() {
     let run = folder.join("live");
     run::create(&builtin(), &run, &config(Method::Equivariant)).unwrap();
     let page = serve(Some(&folder));
-    assert_eq!(page.list()["runs"][0]["playable"], false);
+    assert_eq!(page.list()["runs"][0]["trained"], Value::Null);
     let train = |iterations: u32| {
         let done = Cell::new(0);
         let more = &mut |event: run::Event<'_>| {
@@ -99,15 +99,19 @@ fn a_run_in_progress_can_be_played_so_far() {
     };
     train(3);
     let list = page.list();
-    assert_eq!(list["runs"][0]["playable"], true);
+    // The steps of the team that is played, which are not all of its run.
+    let steps = |list: &Value| list["models"][0]["run"]["trained"].as_u64().unwrap();
+    let first = steps(&list);
+    assert!(0 < first && first < 1600, "{first}");
     assert_eq!(list["models"][0]["name"], "live (so far)");
     let before = probabilities();
     // It learns on, and the page shows the newer team.
     train(3);
-    page.list();
+    assert!(steps(&page.list()) > first);
     assert_ne!(before, probabilities());
     train(u32::MAX);
-    assert_eq!(page.list()["models"][0]["name"], "live");
+    let list = page.list();
+    assert_eq!((&list["models"][0]["name"], steps(&list)), (&json!("live"), 1600));
     probabilities();
 }
 

@@ -38,11 +38,9 @@ impl Statistic {
     /// assert!((s.stderr - (1.0f64 / 3.0).sqrt()).abs() < 1e-12);
     /// ```
     pub fn of(values: &[f64]) -> Statistic {
-        let count = values.len() as f64;
-        let mean = values.iter().sum::<f64>() / count;
-        let squares: f64 = values.iter().map(|v| (v - mean).powi(2)).sum();
-        let stderr = if values.len() < 2 { f64::NAN } else { (squares / (count - 1.0) / count).sqrt() };
-        Statistic { mean, stderr }
+        let mut moments = Moments::default();
+        values.iter().for_each(|value| moments.add(*value));
+        moments.statistic()
     }
 }
 
@@ -179,14 +177,70 @@ pub fn play(
     episodes: usize,
     seed: u64,
 ) -> Result<Summary> {
+    play_each(envs, controller, episodes, seed, |_| ())
+}
+
+/// As [`play`], and says after each episode how many there were. No episode is kept, so there may be any number.
+///
+/// # Errors
+/// As [`play`].
+pub fn play_each(
+    envs: &mut dyn Envs,
+    controller: &mut dyn Controller,
+    episodes: usize,
+    seed: u64,
+    mut played: impl FnMut(usize),
+) -> Result<Summary> {
     if episodes == 0 {
         return Err(Error::BadWorld(
             "there is nothing to report about 0 episodes: ask for at least 1".into(),
         ));
     }
-    let played: Result<Vec<Episode>> =
-        (0..episodes as u64).map(|index| episode(envs, controller, seed, index)).collect();
-    Ok(Summary::of(&played?, envs.spec()))
+    let spec = envs.spec().clone();
+    let (mut total, mut length) = (Moments::default(), Moments::default());
+    let mut measures = vec![Moments::default(); spec.measures.len()];
+    for index in 0..episodes {
+        let one = episode(envs, controller, seed, index as u64)?;
+        total.add(one.total);
+        length.add(one.length as f64);
+        for (moments, value) in measures.iter_mut().zip(one.measures) {
+            value.into_iter().for_each(|value| moments.add(value));
+        }
+        played(index + 1);
+    }
+    let names = spec.measures.iter().map(|measure| measure.name.clone());
+    Ok(Summary {
+        episodes,
+        total: total.statistic(),
+        length: length.statistic(),
+        measures: names.zip(measures.iter().map(Moments::statistic)).collect(),
+    })
+}
+
+/// Mean and standard error of values that are seen once (Welford, 1962).
+#[derive(Clone, Copy, Debug, Default)]
+struct Moments {
+    count: u64,
+    sum: f64,
+    mean: f64,
+    /// The sum of squared distances from the mean so far.
+    squares: f64,
+}
+
+impl Moments {
+    fn add(&mut self, value: f64) {
+        self.count += 1;
+        self.sum += value;
+        let before = value - self.mean;
+        self.mean += before / self.count as f64;
+        self.squares += before * (value - self.mean);
+    }
+
+    fn statistic(&self) -> Statistic {
+        let n = self.count as f64;
+        let stderr = if self.count < 2 { f64::NAN } else { (self.squares / (n - 1.0) / n).sqrt() };
+        Statistic { mean: self.sum / n, stderr }
+    }
 }
 
 impl Summary {
@@ -334,6 +388,20 @@ mod tests {
         envs.step_one(0, &[0; 3]).unwrap();
         tally.step(envs.world(0), End::Running);
         assert_eq!(tally.finish(envs.world(0), End::Running), [Some(1.5), Some(1.0), None, None]);
+    }
+
+    #[test]
+    fn what_is_seen_once_has_the_same_moments() {
+        let values: Vec<f64> = (0..1000).map(|i| 1e6 + f64::from(i * 7919 % 1000) * 1e-3).collect();
+        let mut moments = Moments::default();
+        values.iter().for_each(|v| moments.add(*v));
+        let n = values.len() as f64;
+        let mean = values.iter().sum::<f64>() / n;
+        let squares: f64 = values.iter().map(|v| (v - mean).powi(2)).sum();
+        let (once, stderr) = (moments.statistic(), (squares / (n - 1.0) / n).sqrt());
+        assert_eq!(once.mean, mean);
+        assert!((once.stderr / stderr - 1.0).abs() < 1e-9, "{once:?} {stderr}");
+        assert!(Moments::default().statistic().mean.is_nan());
     }
 
     #[test]

@@ -44,7 +44,9 @@ pub use audit::{AuditReport, Counterexample, ElementReport, ROUNDING, audit};
 pub use batch::{Canvas, EnvBatch};
 pub use controller::{Controller, Named, uniform};
 pub use envs::{Envs, ExactEnvs, Loose, Painter, Resumed};
-pub use episode::{Episode, Moment, Statistic, Summary, Tally, episode, null_is_nan, play, watched_episode};
+pub use episode::{
+    Episode, Moment, Statistic, Summary, Tally, episode, null_is_nan, play, play_each, watched_episode,
+};
 pub use error::{Error, Result};
 pub use registry::{Definition, FirstFormat, Registry, Solved, Symmetries, builtin};
 pub use replay::{play_script, replay};

@@ -66,6 +66,17 @@ pub struct AgentMark {
     pub radius: f32,
 }
 
+/// A rectangle of a picture whose opposite edges are joined: what leaves it on one side comes in on the other, so that a
+/// page can say and show it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Torus {
+    /// The corner nearest to the origin.
+    pub corner: [f32; 2],
+    /// Width and height.
+    pub size: [f32; 2],
+}
+
 /// A picture.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(from = "Plain")]
@@ -75,6 +86,9 @@ pub struct Scene {
     /// Where each agent stands, in the order of agents; empty if the scene does not say.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub agents: Vec<AgentMark>,
+    /// Where opposite edges are joined, if they are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub torus: Option<Torus>,
 }
 
 /// A scene as JSON has it, its size not checked yet.
@@ -85,11 +99,13 @@ struct Plain {
     items: Vec<Item>,
     #[serde(default)]
     agents: Vec<AgentMark>,
+    #[serde(default)]
+    torus: Option<Torus>,
 }
 
 impl From<Plain> for Scene {
-    fn from(Plain { size: [width, height], items, agents }: Plain) -> Scene {
-        Scene { items, agents, ..Scene::new(width, height) }
+    fn from(Plain { size: [width, height], items, agents, torus }: Plain) -> Scene {
+        Scene { items, agents, torus, ..Scene::new(width, height) }
     }
 }
 
@@ -98,7 +114,7 @@ impl Scene {
     pub fn new(width: f32, height: f32) -> Scene {
         let side = |v: f32| if v.is_nan() { 1.0 } else { v.clamp(1.0, MAX_SIDE) };
         let size = [width, height].map(side);
-        Scene { size, items: Vec::new(), agents: Vec::new() }
+        Scene { size, items: Vec::new(), agents: Vec::new(), torus: None }
     }
 
     /// Width and height, captions included.

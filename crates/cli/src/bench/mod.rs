@@ -6,6 +6,7 @@ mod worlds;
 
 use crate::output::{print, print_json, table};
 use crate::provenance;
+use crate::waiting::{Waiting, grouped};
 use anyhow::Result;
 use clap::{Args as ClapArgs, Subcommand};
 use serde_json::json;
@@ -59,11 +60,13 @@ fn shares(parts: &[(&'static str, Duration)]) -> Vec<(&'static str, f64)> {
 
 impl Bench {
     pub fn run(self) -> Result<ExitCode> {
+        let waiting = Waiting::for_("measuring", None);
         let (lines, json) = match self {
             Bench::Worlds(args) => (worlds::run(args.seconds)?, args.json),
             Bench::Train(args) => (train::run(args.usual.seconds, args.threads)?, args.usual.json),
             Bench::Network(args) => (network::run(args.seconds)?, args.json),
         };
+        drop(waiting);
         let machine = provenance::machine();
         if json {
             let results: Vec<_> = lines
@@ -100,12 +103,5 @@ fn percent(shares: &[(&'static str, f64)]) -> String {
 
 /// Whole numbers with thousands separated, small ones with three digits.
 fn number(value: f64) -> String {
-    if value < 1000.0 {
-        return format!("{value:.3}");
-    }
-    let digits = format!("{value:.0}");
-    let first = digits.len() % 3;
-    let (head, tail) = digits.split_at(first);
-    let groups: Vec<&str> = (0..tail.len() / 3).map(|i| &tail[i * 3..i * 3 + 3]).collect();
-    [&[head][..], &groups].concat().join(",").trim_start_matches(',').into()
+    if value < 1000.0 { format!("{value:.3}") } else { grouped(value.round() as u64) }
 }

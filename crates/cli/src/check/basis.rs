@@ -1,6 +1,8 @@
 //! `equimarl check basis`
 
+use crate::number::whole;
 use crate::output::{print, print_json, table};
+use crate::waiting::Waiting;
 use anyhow::Result;
 use clap::Args as ClapArgs;
 use equimarl_group::{Basis, Comparison, Group, Method, Rep, compare};
@@ -32,7 +34,7 @@ pub struct Args {
     #[arg(long = "out", value_name = "REP")]
     output: String,
     /// Find k x k filters instead of dense maps.
-    #[arg(long, value_name = "K")]
+    #[arg(long, value_name = "K", allow_negative_numbers = true, value_parser = whole::<usize>)]
     kernel: Option<usize>,
     /// Print one JSON object.
     #[arg(long)]
@@ -43,7 +45,9 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     let group: Group = args.group.parse()?;
     let input = Rep::parse(&group, &args.input)?;
     let output = Rep::parse(&group, &args.output)?;
+    let waiting = Waiting::for_("comparing the methods", None);
     let found = compare(&input, &output, args.kernel)?;
+    drop(waiting);
     let holds = found.rank() == found.rank_by_characters()
         && found.residual() < EXACT
         && found.max_angle().is_none_or(|a| a < SAME_SPACE);

@@ -19,8 +19,8 @@ pub enum Check {
     Basis(basis::Args),
     /// Check that a network turns with its world: policies and values, under every group element.
     ///
-    /// Compares the network in random states with itself in the turned states. Exit code 1 if a network that claims a
-    /// symmetry breaks it; plain networks claim none, and are reported as not equivariant.
+    /// Compares the network in random states with itself in the turned states. Exit code 1 if it does not have the symmetry that
+    /// it claims, or that --group asks for. Plain networks claim none; what they do under turns is shown.
     Network(network::Args),
     /// Check that a world is symmetric: rewards, transitions, observations and the communication graph.
     ///

@@ -1,11 +1,15 @@
 //! `equimarl check world`
 
 use crate::examples::examples;
+use crate::number::whole;
 use crate::output::{print, print_json, table};
+use crate::outputs::{self, Force, Product};
 use crate::registry;
+use crate::waiting::Waiting;
 use crate::world::{WorldArgs, names};
 use anyhow::{Context, Result, bail};
 use clap::Args as ClapArgs;
+use equimarl_files::{MARK, write_file};
 use equimarl_group::Group;
 use equimarl_worlds::AuditReport;
 use serde_json::json;
@@ -25,10 +29,10 @@ pub struct Args {
     #[arg(long)]
     group: Option<String>,
     /// Steps of random rollouts, each tried with every group element.
-    #[arg(long, default_value_t = 5000, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", default_value_t = 5000, allow_negative_numbers = true, value_parser = whole::<usize>)]
     steps: usize,
     /// The seed of the rollouts.
-    #[arg(long, default_value_t = 0, allow_negative_numbers = true)]
+    #[arg(long, default_value_t = 0, allow_negative_numbers = true, value_parser = whole::<u64>)]
     seed: u64,
     /// Where the states of counterexamples are saved.
     #[arg(long, value_name = "DIR", default_value = "counterexamples")]
@@ -52,8 +56,14 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     let Some(exact) = envs.exact() else {
         bail!("the world `{}` does not say how its states transform, so it cannot be checked", world.name);
     };
+    let waiting = Waiting::for_("comparing steps", None);
     let (name, report) = (world.name.as_str(), exact.audit(args.steps, args.seed));
-    let files = save(&report, name, &args.out)?;
+    drop(waiting);
+    // What was found is said, also where nothing can be saved.
+    let files = save(&report, name, &args.out).unwrap_or_else(|error| {
+        eprintln!("warning: {error:#}");
+        vec![None; report.elements.len()]
+    });
     if args.json {
         let mut value = serde_json::to_value(&report)?;
         value["world"] = json!(name);
@@ -83,7 +93,11 @@ fn save(report: &AuditReport, world: &str, folder: &Path) -> Result<Vec<Option<P
         let mut content = serde_json::to_value(found)?;
         content["world"] = json!(world);
         content["element"] = json!(element.element);
-        std::fs::write(&file, format!("{content:#}\n"))
+        content["about"] = json!(MARK);
+        if file.exists() {
+            outputs::check(&[], &[("--out", &file, Product::Json)], &Force::default())?;
+        }
+        write_file(&file, format!("{content:#}\n").as_bytes())
             .with_context(|| format!("cannot save the counterexample to {}", file.display()))?;
         files.push(Some(file));
     }
@@ -102,14 +116,11 @@ fn text(report: &AuditReport, world: &str, group: &str, files: &[Option<PathBuf>
         .collect();
     text += &table(&["element", "rewards, transitions, observations, graph"], &rows);
     for (element, file) in report.elements.iter().zip(files) {
-        if let (Some(found), Some(file)) = (&element.counterexample, file) {
-            text += &format!(
-                "\n{} fails at step {}: {}\n  the state is saved in {}\n",
-                element.element,
-                found.step,
-                found.text,
-                file.display()
-            );
+        if let Some(found) = &element.counterexample {
+            text += &format!("\n{} fails at step {}: {}\n", element.element, found.step, found.text);
+            if let Some(file) = file {
+                text += &format!("  the state is saved in {}\n", file.display());
+            }
         }
     }
     let verdict =

@@ -3,15 +3,17 @@
 use super::options::PlanArgs;
 use super::team::Team;
 use crate::output::{print, print_json, table};
+use crate::outputs::{self, Force, Product};
 use crate::world::WorldArgs;
 use anyhow::{Result, ensure};
 use clap::Args as ClapArgs;
 use equimarl_fleet::{Agent, Fallback, Faults, Host, RunConfig, Signer, pool};
 use equimarl_lab::figure::{Chart, Colour, Point, Reference, Series};
+use equimarl_learn::RunFolder;
 use equimarl_nn::model::write_file;
 use equimarl_worlds::Statistic;
 use serde_json::json;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 #[derive(ClapArgs)]
@@ -40,6 +42,8 @@ pub struct Args {
     json: bool,
     #[command(flatten)]
     size: WorldArgs,
+    #[command(flatten)]
+    force: Force,
 }
 
 /// What one share of losses costs.
@@ -52,6 +56,12 @@ struct Measured {
 
 pub fn run(args: &Args) -> Result<ExitCode> {
     let run = args.plan.apply(RunConfig::default());
+    if let Some(figure) = &args.figure {
+        let models: Vec<PathBuf> =
+            args.model.iter().flat_map(|m| [m.clone(), RunFolder::at(m).model()]).collect();
+        let models: Vec<&Path> = models.iter().map(PathBuf::as_path).collect();
+        outputs::check(&models, &[("--figure", figure, Product::Svg)], &args.force)?;
+    }
     let teams: Result<Vec<Team>> =
         args.model.iter().map(|model| Team::load(model, None, &args.size)).collect();
     let teams = teams?;

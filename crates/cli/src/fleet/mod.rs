@@ -1,6 +1,7 @@
 //! `equimarl fleet`: a trained team as separate processes that talk to their neighbours only.
 
 mod check;
+mod keys;
 mod live;
 mod loss;
 mod options;
@@ -140,8 +141,7 @@ impl Fleet {
             Fleet::Agent(args) => over_zenoh::agent(args),
             #[cfg(feature = "zenoh")]
             Fleet::World(args) => over_zenoh::world(args),
-            #[cfg(feature = "zenoh")]
-            Fleet::Keys(args) => over_zenoh::keys(args),
+            Fleet::Keys(args) => keys::run(args),
             #[cfg(not(feature = "zenoh"))]
             _ => no_network(),
         }

@@ -20,13 +20,13 @@ pub struct PlanArgs {
     #[arg(long)]
     pub greedy: bool,
     /// How long an agent waits for its neighbours in a round [default: 200].
-    #[arg(long, value_name = "MS", allow_negative_numbers = true)]
+    #[arg(long, value_name = "MS", allow_negative_numbers = true, value_parser = whole::<u64>)]
     pub deadline: Option<u64>,
     /// The least time between two steps of the world [default: 0].
-    #[arg(long, value_name = "MS", allow_negative_numbers = true)]
+    #[arg(long, value_name = "MS", allow_negative_numbers = true, value_parser = whole::<u64>)]
     pub period: Option<u64>,
     /// How long the world waits for its agents to join [default: 60].
-    #[arg(long, value_name = "S", allow_negative_numbers = true)]
+    #[arg(long, value_name = "S", allow_negative_numbers = true, value_parser = whole::<u64>)]
     pub gather: Option<u64>,
 }
 
@@ -62,7 +62,7 @@ pub struct FaultArgs {
     #[arg(long, value_name = "NAME", default_value = Fallback::ALONE)]
     pub fallback: String,
     /// The seed of losses and jitter.
-    #[arg(long, value_name = "SEED", default_value_t = 0, allow_negative_numbers = true)]
+    #[arg(long, value_name = "SEED", default_value_t = 0, allow_negative_numbers = true, value_parser = whole::<u64>)]
     pub fault_seed: u64,
 }
 

@@ -1,61 +1,15 @@
-//! Members of a fleet over zenoh, one per process: agents and worlds, and the keys they need.
+//! Members of a fleet over zenoh, one per process: agents and worlds.
 
 use super::live::{Live, finish};
 use super::run::{about, header};
 use super::team::Team;
-use super::{AgentArgs, KeysArgs, WorldArgs};
-use crate::network::model_file;
-use crate::output::print;
-use crate::train::signals;
-use anyhow::{Context, Result, bail, ensure};
-use equimarl_fleet::{
-    Agent, Fleet, Founding, Member, MessageLog, Moment, RunConfig, Zenoh, found, node, split_address,
-};
-use equimarl_nn::model::{read_file, write_file};
-use std::io::Read;
+use super::{AgentArgs, WorldArgs};
+use crate::stop::Stop;
+use anyhow::{Context, Result};
+use equimarl_fleet::{Agent, Fleet, Member, MessageLog, Moment, Zenoh, node};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-
-pub const MODEL: &str = "model.safetensors";
-
-/// `fleet keys`.
-pub fn keys(args: &KeysArgs) -> Result<ExitCode> {
-    let team = Team::load(&args.model, None, &args.size)?;
-    ensure!(!team.policy.config().kind.is_central(), "a fleet needs a distributed network");
-    let agents = team.agents();
-    ensure!(agents <= 1000, "{agents} certificates are more than a fleet on machines needs; use in-process");
-    let mut addresses: Vec<String> = (0..=agents).map(|i| format!("127.0.0.1:{}", 7400 + i)).collect();
-    for text in &args.at {
-        let parsed = text.split_once('=').and_then(|(who, at)| Some((who.parse::<Member>().ok()?, at)));
-        let Some((member, address)) = parsed.filter(|(_, at)| split_address(at).is_some()) else {
-            bail!("cannot read --at {text}; write for example agent-0=10.0.0.2:7400");
-        };
-        let index = member.index().map_or(0, |i| i + 1);
-        ensure!(index <= agents, "{member} is not in this fleet; it has agent-0 to agent-{}", agents - 1);
-        addresses[index] = address.into();
-    }
-    let what = Founding {
-        fleet: args.name.clone(),
-        model: MODEL.into(),
-        world: team.world.clone(),
-        run: args.plan.apply(RunConfig::default()),
-        tls: !args.no_tls,
-        addresses,
-        years: args.years,
-    };
-    found(&args.out, &what)?;
-    write_file(args.out.join(MODEL), &read_file(model_file(&args.model)?)?)?;
-    let out = args.out.display();
-    print(&format!(
-        "{out}/fleet.toml has a world and {agents} agents.\n\
-         Every machine needs {out}/fleet.toml, {MODEL}, authority.pem and its members' own folders in {out}/secrets.\n\
-         Keep {out}/secrets/authority.key.pem away from all of them: who has it can make members.\n"
-    ))?;
-    Ok(ExitCode::SUCCESS)
-}
 
 /// Starts this program anew, as the same process where that exists, with the environment that zenoh needs.
 pub fn prepared() -> Result<Option<ExitCode>> {
@@ -105,9 +59,8 @@ pub fn agent(args: &AgentArgs) -> Result<ExitCode> {
         }
         None => None,
     };
-    let signal = signals()?;
-    let alone = if args.tied { alone() } else { Arc::new(AtomicBool::new(false)) };
-    let stop = || signal.load(Ordering::Relaxed) != 0 || alone.load(Ordering::Relaxed);
+    let stop = Stop::listen()?;
+    let stop = if args.tied { stop.with_input() } else { stop };
     let mut transport = Zenoh::open(&fleet, me, &peers)?;
     let say = |text: &str| {
         if !args.quiet {
@@ -119,7 +72,7 @@ pub fn agent(args: &AgentArgs) -> Result<ExitCode> {
         let mut agent = Agent::new(args.agent, team.policy.clone(), team.fingerprint, signer.clone())?;
         agent = agent.with_fallback(fallback);
         let (mut joined, mut flushed) = (false, Instant::now());
-        node::run_agent(&mut agent, &mut transport, &faults, log.as_ref(), &stop, &mut |agent| {
+        node::run_agent(&mut agent, &mut transport, &faults, log.as_ref(), &|| stop.asked(), &mut |agent| {
             if agent.joined() && !joined {
                 joined = true;
                 say("joined");
@@ -134,7 +87,7 @@ pub fn agent(args: &AgentArgs) -> Result<ExitCode> {
             log.flush()?;
         }
         say(if agent.over() { "the run is over" } else { "stopped" });
-        if !args.stay || stop() {
+        if !args.stay || stop.asked() {
             return Ok(ExitCode::SUCCESS);
         }
     }
@@ -144,18 +97,6 @@ pub fn agent(args: &AgentArgs) -> Result<ExitCode> {
 fn free_name(folder: &Path, name: &str) -> PathBuf {
     let names = std::iter::once(format!("{name}.jsonl")).chain((2..).map(|n| format!("{name}.{n}.jsonl")));
     names.map(|name| folder.join(name)).find(|path| !path.exists()).unwrap_or_else(|| folder.join(name))
-}
-
-/// Becomes true when standard input ends.
-fn alone() -> Arc<AtomicBool> {
-    let alone = Arc::new(AtomicBool::new(false));
-    let flag = alone.clone();
-    std::thread::spawn(move || {
-        let mut byte = [0];
-        while matches!(std::io::stdin().read(&mut byte), Ok(1)) {}
-        flag.store(true, Ordering::Relaxed);
-    });
-    alone
 }
 
 /// `fleet world`.
@@ -203,7 +144,7 @@ pub fn host(what: &Hosting<'_>, live: Live, tend: Tend<'_>, farewell: &mut dyn F
     }
     let agents: Vec<Member> = (0..what.team.agents()).map(Member::agent).collect();
     let mut transport = Zenoh::open(what.fleet, Member::WORLD, &agents)?;
-    let signal = signals()?;
+    let stop = Stop::listen()?;
     let mut flushed = Instant::now();
     let ended =
         node::run_host(&mut host, &mut transport, log.as_ref(), &mut |host, moment: Option<Moment>| {
@@ -216,7 +157,7 @@ pub fn host(what: &Hosting<'_>, live: Live, tend: Tend<'_>, farewell: &mut dyn F
             // The step that is being decided now.
             let step = moment.map(|_| host.place().step);
             tend(&mut live, step).map_err(|e| equimarl_fleet::Error::Failed(format!("{e:#}")))?;
-            Ok(signal.load(Ordering::Relaxed) == 0)
+            Ok(!stop.asked())
         });
     // Everybody is told that it is over before the world is gone.
     farewell();
@@ -226,8 +167,5 @@ pub fn host(what: &Hosting<'_>, live: Live, tend: Tend<'_>, farewell: &mut dyn F
     }
     ended?;
     finish(&host, host.report().seconds(), false, about(what.team, run, "zenoh"), what.json)?;
-    Ok(match signal.load(Ordering::Relaxed) {
-        0 => ExitCode::SUCCESS,
-        number => ExitCode::from(128 + number as u8),
-    })
+    Ok(if stop.asked() { stop.code() } else { ExitCode::SUCCESS })
 }

@@ -1,7 +1,8 @@
 //! `fleet run --transport zenoh`: the whole fleet as processes of this machine.
 
+use super::keys::MODEL;
 use super::live::Live;
-use super::over_zenoh::{Hosting, MODEL, host, prepared};
+use super::over_zenoh::{Hosting, host, prepared};
 use super::run;
 use super::run::new_folder;
 use super::team::Team;

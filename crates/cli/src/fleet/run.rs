@@ -5,7 +5,7 @@ use super::live::{Live, finish};
 use super::options::{Crash, FaultArgs, PlanArgs};
 use super::team::Team;
 use crate::examples::examples;
-use crate::train::signals;
+use crate::stop::Stop;
 use crate::world::{WorldArgs, names};
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args as ClapArgs;
@@ -13,7 +13,6 @@ use equimarl_fleet::{Agent, MessageLog, RunConfig, Signer, pool};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::atomic::Ordering;
 
 #[derive(ClapArgs)]
 #[command(after_help = examples(
@@ -131,19 +130,16 @@ fn in_process(args: &Args, team: &Team) -> Result<ExitCode> {
     let usual = || std::thread::available_parallelism().map_or(1, usize::from);
     let threads = args.threads.unwrap_or_else(usual);
     ensure!((1..=1024).contains(&threads), "--threads must be between 1 and 1024, not {threads}");
-    let signal = signals()?;
+    let stop = Stop::listen()?;
     let mut live = Live::new(args.quiet || args.json, true);
     pool::run(&mut host, agents?, &faults, log.clone(), threads, &mut |host, _| {
         live.show(host);
-        Ok(signal.load(Ordering::Relaxed) == 0)
+        Ok(!stop.asked())
     })?;
     live.close();
     if let Some(log) = &log {
         log.flush()?;
     }
     finish(&host, live.seconds(), true, about(team, &run, "in-process"), args.json)?;
-    Ok(match signal.load(Ordering::Relaxed) {
-        0 => ExitCode::SUCCESS,
-        number => ExitCode::from(128 + number as u8),
-    })
+    Ok(if stop.asked() { stop.code() } else { ExitCode::SUCCESS })
 }

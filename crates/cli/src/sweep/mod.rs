@@ -6,7 +6,7 @@ mod watch;
 
 use crate::output::{print, print_json};
 use crate::registry;
-use crate::train::signals;
+use crate::stop::Stop;
 use anyhow::{Context, Result, bail, ensure};
 use clap::{Args as ClapArgs, Subcommand, ValueEnum};
 use equimarl_lab::engine::{local, slurm};
@@ -14,7 +14,6 @@ use equimarl_lab::{Folder, RunStatus, Sweep};
 use serde_json::json;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
-use std::sync::atomic::Ordering;
 
 #[derive(ClapArgs)]
 #[command(
@@ -212,16 +211,16 @@ fn here(args: &MakeArgs, folder: &Folder, asked: &[usize], indices: &[usize]) ->
         command.args(["--index", &index.to_string(), "--threads", "1", "--json", "--until-input-ends"]);
         command
     };
-    let signal = signals()?;
-    let stop = || signal.load(Ordering::Relaxed) != 0;
+    let stop = Stop::listen()?;
     let mut display = watch::Watch::new(folder, indices, workers, args.quiet || args.json);
-    let done = local::make_all(folder, indices, workers, &command, &stop, &mut |note| display.hear(note));
+    let done =
+        local::make_all(folder, indices, workers, &command, &|| stop.asked(), &mut |note| display.hear(note));
     display.close();
     let died = done?;
     let code = outcome(args, folder, asked, &died)?;
-    if stop() {
+    if stop.asked() {
         eprintln!("stopped; the same command goes on");
-        return Ok(ExitCode::from(128 + signal.load(Ordering::Relaxed) as u8));
+        return Ok(stop.code());
     }
     Ok(code)
 }

@@ -3,14 +3,12 @@
 use super::SweepArgs;
 use crate::output::print;
 use crate::provenance;
-use crate::train::{Display, signals, use_threads};
+use crate::stop::Stop;
+use crate::train::{Display, use_threads};
 use anyhow::{Context, Result};
 use clap::Args as ClapArgs;
-use equimarl_learn::run::Ended;
-use std::io::Read;
+use equimarl_learn::run::{Ended, Event};
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 #[derive(ClapArgs)]
 pub struct Args {
@@ -38,19 +36,16 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     let folder = args.sweep.open()?;
     let planned = folder.planned(args.index)?;
     folder.prepare_for_one()?;
-    let signal = signals()?;
-    let alone = Arc::new(AtomicBool::new(false));
-    if args.until_input_ends {
-        let alone = alone.clone();
-        std::thread::spawn(move || {
-            let mut rest = [0u8; 64];
-            while std::io::stdin().read(&mut rest).is_ok_and(|n| n > 0) {}
-            alone.store(true, Ordering::Relaxed);
-        });
-    }
-    let stop = || signal.load(Ordering::Relaxed) != 0 || alone.load(Ordering::Relaxed);
+    let stop = Stop::listen()?;
+    let stop = if args.until_input_ends { stop.with_input() } else { stop };
+    stop.insist(|| eprintln!("stopped at once, after its last checkpoint; the same command goes on"));
     let mut display = Display::new(&planned.config, &folder.finished(planned), args.quiet, args.json);
-    let ended = folder.make(args.index, &provenance::origin(), &stop, &mut |event| display.hear(event));
+    let ended = folder.make(args.index, &provenance::origin(), &|| stop.asked(), &mut |event| {
+        if let Event::Stopping = event {
+            stop.writing();
+        }
+        display.hear(event);
+    });
     display.close();
     match ended.with_context(|| format!("run {} ({}) stopped", args.index, planned.name))? {
         Ended::Finished(summary) => {
@@ -63,8 +58,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
             if !args.quiet {
                 eprintln!("stopped after {steps} steps; the same command goes on");
             }
-            let number = signal.load(Ordering::Relaxed) as u8;
-            Ok(ExitCode::from(if number == 0 { 1 } else { 128 + number }))
+            Ok(stop.code())
         }
     }
 }

@@ -2,7 +2,8 @@
 
 use equimarl_lab::engine::local::Note;
 use equimarl_lab::{Folder, RunStatus};
-use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+use indicatif::{HumanDuration, MultiProgress, ProgressBar, ProgressState, ProgressStyle};
+use std::fmt::Write;
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
@@ -20,6 +21,11 @@ pub struct Watch<'a> {
     last: Instant,
 }
 
+/// The time that is left; nothing until the first run has ended, because nobody knows.
+fn left(estimate: Duration) -> String {
+    if estimate.is_zero() { String::new() } else { format!("{:#} left", HumanDuration(estimate)) }
+}
+
 impl<'a> Watch<'a> {
     pub fn new(folder: &'a Folder, indices: &[usize], workers: usize, quiet: bool) -> Watch<'a> {
         let live = !quiet && std::io::stderr().is_terminal();
@@ -31,7 +37,10 @@ impl<'a> Watch<'a> {
             }
             bar
         };
-        let total = bar(indices.len() as u64, "{bar:24} {pos} of {len} runs  {eta} left");
+        let total = bar(indices.len() as u64, "{bar:24} {pos} of {len} runs  {left}");
+        total.set_style(total.style().with_key("left", |state: &ProgressState, to: &mut dyn Write| {
+            let _ = to.write_str(&left(state.eta()));
+        }));
         total.tick();
         let bars = (0..workers).map(|_| bar(1, "  {bar:22} {percent:>3}%  {msg}")).collect();
         if !quiet {
@@ -85,5 +94,16 @@ impl<'a> Watch<'a> {
 
     pub fn close(&self) {
         self.bars.iter().chain([&self.total]).for_each(ProgressBar::finish_and_clear);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_nobody_knows_is_not_said() {
+        assert_eq!(left(Duration::ZERO), "");
+        assert_eq!(left(Duration::from_secs(120)), "2m left");
     }
 }

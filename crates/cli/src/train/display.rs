@@ -2,8 +2,9 @@
 
 use crate::output::print;
 use crate::registry;
-use equimarl_learn::TrainConfig;
+use crate::waiting::{duration, grouped};
 use equimarl_learn::run::Event;
+use equimarl_learn::{Pulse, Stage, TrainConfig};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 use std::io::IsTerminal;
@@ -29,6 +30,9 @@ pub struct Display {
     steps: u64,
     /// Where this process began, after a resume.
     begun: u64,
+    /// Steps so far, and whether an iteration is over that tells how fast it is.
+    now: u64,
+    paced: bool,
     start: Instant,
     last: Instant,
     /// What is shown besides the return.
@@ -44,11 +48,11 @@ impl Display {
             (_, _, true) => {
                 let bar = ProgressBar::new(config.steps);
                 // The template is ours; if it were wrong, the usual bar would do.
-                if let Ok(style) =
-                    ProgressStyle::with_template("{bar:24} {percent:>3}%  {per_sec}  {eta} left  {msg}")
-                {
+                if let Ok(style) = ProgressStyle::with_template("{bar:24} {percent:>3}%  {msg}") {
                     bar.set_style(style);
                 }
+                bar.set_message("starting");
+                bar.enable_steady_tick(Duration::from_millis(200));
                 Output::Bar(bar)
             }
             _ => Output::Lines,
@@ -68,6 +72,8 @@ impl Display {
             output,
             steps: config.steps,
             begun: 0,
+            now: 0,
+            paced: false,
             start: now,
             last: now,
             measure: first_measure(config),
@@ -78,7 +84,7 @@ impl Display {
     pub fn hear(&mut self, event: Event<'_>) {
         match event {
             Event::Resumed { steps } => {
-                self.begun = steps;
+                (self.begun, self.now) = (steps, steps);
                 self.say(&format!("continuing after {steps} steps"));
             }
             // Standard output is for JSON; standard error is free.
@@ -95,7 +101,10 @@ impl Display {
                     ));
                 }
             }
+            Event::Working(pulse) => self.work(pulse),
+            Event::Stopping => self.say("stopping, and writing down where it is"),
             Event::Iteration { steps, episodes, mean_return, measure, progress } => {
+                (self.now, self.paced) = (steps, true);
                 let due = match self.output {
                     Output::Json => self.last.elapsed() >= BETWEEN_JSON || steps >= self.steps,
                     Output::Lines => self.last.elapsed() >= BETWEEN_LINES,
@@ -124,20 +133,50 @@ impl Display {
                 self.history.push(mean_return);
                 let extra =
                     self.measure.as_ref().map_or(String::new(), |name| format!("{name} {measure:.2}  "));
+                let left = duration((self.steps - steps.min(self.steps)) as f64 / rate);
+                let pace = format!("{}/s  {left} left", grouped(rate.round() as u64));
                 let text = format!(
-                    "return {mean_return:.3}  {extra}entropy {:.3}  KL {:.4}  {}",
+                    "{pace}  return {mean_return:.3}  {extra}entropy {:.3}  KL {:.4}  {}",
                     progress.loss.entropy,
                     progress.loss.approx_kl,
                     sparkline(&self.history, POINTS)
                 );
                 match &self.output {
                     Output::Bar(bar) => bar.set_message(text),
-                    _ => {
-                        let left = (self.steps - steps.min(self.steps)) as f64 / rate;
-                        eprintln!("{steps}/{} steps  {rate:.0}/s  {left:.0} s left  {text}", self.steps);
-                    }
+                    _ => eprintln!("{}/{} steps  {text}", grouped(steps), grouped(self.steps)),
                 }
             }
+        }
+    }
+
+    /// What a long iteration is at. Short ones are seen as a whole.
+    fn work(&mut self, pulse: Pulse) {
+        let quiet = match self.output {
+            Output::Bar(_) => Duration::from_secs(1),
+            Output::Lines => BETWEEN_LINES,
+            Output::Json => Duration::from_secs(2),
+            Output::Nothing => return,
+        };
+        // The first seconds tell whether anything happens at all.
+        let quiet = if self.paced { quiet } else { quiet.min(Duration::from_secs(1)) };
+        if self.last.elapsed() < quiet {
+            return;
+        }
+        self.last = Instant::now();
+        let (stage, parts) = match pulse.stage {
+            Stage::Acting => ("acting", "steps"),
+            Stage::Learning => ("learning", "updates"),
+        };
+        let Pulse { done, of, .. } = pulse;
+        match &self.output {
+            Output::Bar(bar) => bar.set_message(format!("{stage}: {done} of {of} {parts} of an iteration")),
+            Output::Lines => eprintln!(
+                "{}/{} steps  {stage}: {done} of {of} {parts} of an iteration",
+                grouped(self.now),
+                grouped(self.steps)
+            ),
+            Output::Json => print_line(&json!({ "steps": self.now, "stage": stage, "done": done, "of": of })),
+            Output::Nothing => {}
         }
     }
 

@@ -1,6 +1,8 @@
 //! Event files for TensorBoard while a team learns.
 
+use crate::outputs;
 use anyhow::{Context, Result, ensure};
+use equimarl_files::Draft;
 use equimarl_lab::tensorboard::Follower;
 use equimarl_learn::run::Event;
 use std::path::{Path, PathBuf};
@@ -25,7 +27,11 @@ impl Events {
             "--tensorboard {} lies in the run directory, which holds only the run; choose another folder",
             folder.display()
         );
-        Ok(())
+        outputs::check_folder("--tensorboard", folder)?;
+        // Tried before there is a run, which would be left behind.
+        let tried =
+            std::fs::create_dir_all(folder).and_then(|()| Draft::create(folder.join("events")).map(drop));
+        tried.with_context(|| format!("cannot write to --tensorboard {}", folder.display()))
     }
 
     pub fn begin(folder: Option<&PathBuf>, run: &Path) -> Result<Events> {

@@ -8,23 +8,25 @@ use display::first_measure;
 pub use display::{Display, sparkline};
 
 use crate::examples::examples;
+use crate::network;
 use crate::number::whole;
-use crate::output::print;
+use crate::output::{print, program};
 use crate::provenance;
 use crate::registry;
+use crate::stop::Stop;
 use crate::world::{WorldArgs, methods, names};
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args as ClapArgs;
-use equimarl_learn::folder::{RunFolder, SUMMARY};
-use equimarl_learn::run::{self, Ended};
+use equimarl_learn::folder::{CONFIG, RunFolder, SUMMARY};
+use equimarl_learn::run::{self, Ended, Event};
 use equimarl_learn::{Method, RECENT, Summary, TrainConfig};
 use equimarl_worlds::Summary as Played;
 use events::Events;
-use signal_hook::consts::{SIGINT, SIGTERM};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// A sweep's folder has it.
+const SWEEP: &str = "sweep.toml";
 
 #[derive(ClapArgs)]
 #[command(after_help = examples(
@@ -35,6 +37,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
         "train --world {world} --method equivariant --steps 100000 --seed 1 --out runs/a",
         "train --world {other} --method plain --preset paper --set lambda=0.95 --out runs/b",
         "train --resume runs/a",
+        "train --resume runs/b --steps 200000",
+        "train --world {world} --from runs/a --out runs/c",
     ],
 ))]
 pub struct Args {
@@ -68,14 +72,18 @@ pub struct Args {
     /// The run directory [default: runs/WORLD-METHOD-SEED].
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Continue the run in this directory.
+    /// Continue the run in this directory. With more --steps than it was made for it goes on after its end, if its learning
+    /// rate does not fall.
     #[arg(long, value_name = "RUN")]
     resume: Option<PathBuf>,
+    /// Begin with the weights of a trained team, a run directory or a model file, in its world or one of another size.
+    #[arg(long, value_name = "RUN_OR_FILE", conflicts_with = "resume")]
+    from: Option<PathBuf>,
     /// Also write event files for TensorBoard, to a folder of the run's name in this one.
     #[arg(long, value_name = "DIR")]
     tensorboard: Option<PathBuf>,
     /// Threads [default: all cores, or RAYON_NUM_THREADS]. The result does not depend on it.
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole::<usize>)]
     threads: Option<usize>,
     /// Print nothing but errors.
     #[arg(long)]
@@ -83,6 +91,9 @@ pub struct Args {
     /// Print one JSON object per line while training, and the summary as the last one.
     #[arg(long)]
     json: bool,
+    /// Stop, with a checkpoint, when standard input ends: whoever started this has gone.
+    #[arg(long, hide = true)]
+    until_input_ends: bool,
     #[command(flatten)]
     size: WorldArgs,
 }
@@ -91,16 +102,17 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     use_threads(args.threads)?;
     let folder = match &args.resume {
         Some(folder) => {
-            resumable(args, folder)?;
             Events::check(args.tensorboard.as_ref(), folder)?;
+            resumable(args, folder)?;
             folder.clone()
         }
         None => {
             let config = resolve(args)?;
             let usual = || format!("runs/{}-{}-{}", config.world.name, config.method, config.seed).into();
             let folder = args.out.clone().unwrap_or_else(usual);
+            RunFolder::at(&folder).check_empty()?;
             Events::check(args.tensorboard.as_ref(), &folder)?;
-            run::create(registry(), &folder, &config)?;
+            begin(&folder, &config, args.from.as_deref())?;
             folder
         }
     };
@@ -114,17 +126,21 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let events = Events::begin(args.tensorboard.as_ref(), &folder)?;
-    drive(&folder, args.quiet, args.json, events)
+    let stop = Stop::listen()?;
+    let stop = if args.until_input_ends { stop.with_input() } else { stop };
+    drive(&folder, args.quiet, args.json, events, &stop)
 }
 
-/// The number of the last signal that asked this process to stop; 0 until then.
-pub fn signals() -> Result<Arc<AtomicUsize>> {
-    let signal = Arc::new(AtomicUsize::new(0));
-    for number in [SIGINT, SIGTERM] {
-        signal_hook::flag::register_usize(number, signal.clone(), number as usize)
-            .context("cannot listen to signals")?;
-    }
-    Ok(signal)
+/// Makes the run directory, with the weights of a trained team if there is one to start from.
+fn begin(folder: &Path, config: &TrainConfig, from: Option<&Path>) -> Result<()> {
+    let Some(from) = from else { return Ok(run::create(registry(), folder, config)?) };
+    let (team, metadata, file) = network::read(from)?;
+    let learned =
+        metadata.extra["steps"].as_u64().map_or(String::new(), |n| format!(", which learned for {n} steps"));
+    run::create_from(registry(), folder, config, &team)
+        .with_context(|| format!("cannot start from {}", file.display()))?;
+    eprintln!("starting from {}{learned}", file.display());
+    Ok(())
 }
 
 /// Sets how many threads compute.
@@ -137,12 +153,16 @@ pub fn use_threads(threads: Option<usize>) -> Result<()> {
 }
 
 /// Runs until the end or a signal.
-fn drive(folder: &Path, quiet: bool, json: bool, mut events: Events) -> Result<ExitCode> {
-    let signal = signals()?;
+fn drive(folder: &Path, quiet: bool, json: bool, mut events: Events, stop: &Stop) -> Result<ExitCode> {
     let config = RunFolder::at(folder).read_config(registry())?;
     let mut display = Display::new(&config, folder, quiet, json);
-    let stop = || signal.load(Ordering::Relaxed) != 0;
-    let ended = run::train(registry(), folder, &provenance::origin(), &stop, &mut |event| {
+    let again = format!("continue with: {} train --resume {}", program(), folder.display());
+    let words = again.clone();
+    stop.insist(move || eprintln!("stopped at once, after its last checkpoint; {words}"));
+    let ended = run::train(registry(), folder, &provenance::origin(), &|| stop.asked(), &mut |event| {
+        if let Event::Stopping = event {
+            stop.writing();
+        }
         events.hear(&event);
         display.hear(event);
     });
@@ -158,17 +178,13 @@ fn drive(folder: &Path, quiet: bool, json: bool, mut events: Events) -> Result<E
             Ok(ExitCode::SUCCESS)
         }
         Ended::Stopped { steps } => {
-            eprintln!(
-                "stopped after {steps} steps; continue with: equimarl train --resume {}",
-                folder.display()
-            );
-            // What shells expect of a program that ended by a signal.
-            Ok(ExitCode::from(128 + signal.load(Ordering::Relaxed) as u8))
+            eprintln!("stopped after {steps} steps; {again}");
+            Ok(stop.code())
         }
     }
 }
 
-/// A resumed run has its settings; flags that would change them are refused.
+/// A resumed run has its settings; flags that would change them are refused. More steps are another matter.
 fn resumable(args: &Args, folder: &Path) -> Result<()> {
     let given = [
         ("--out", args.out.is_some()),
@@ -179,16 +195,25 @@ fn resumable(args: &Args, folder: &Path) -> Result<()> {
     if let Some((option, _)) = given.iter().find(|g| g.1) {
         bail!("{option} cannot be used with --resume: a run keeps its settings");
     }
-    let config = RunFolder::at(folder)
-        .read_config(registry())
-        .with_context(|| format!("{} holds no run that could be continued", folder.display()))?;
+    let name = folder.display();
+    ensure!(
+        RunFolder::at(folder).is_run(),
+        "{name} holds no run that could be continued: it has no {CONFIG}"
+    );
+    let config = RunFolder::at(folder).read_config(registry())?;
     let asked = overlay(args, &config, true)?;
-    if let Some((key, was, asked)) = set::difference(&config, &asked)? {
+    let same_length = TrainConfig { steps: config.steps, ..asked.clone() };
+    if let Some((key, was, asked)) = config.difference(&same_length) {
         bail!(
-            "{} was made with {key} = {was}, not {asked}: a run keeps its settings and cannot be extended; leave the flag \
-             out, or start a new run",
-            folder.display()
+            "{name} was made with {key} = {was}, not {asked}: a run keeps its settings; leave the flag out, or start a new run"
         );
+    }
+    if asked.steps != config.steps {
+        let sweep = folder.ancestors().skip(1).take(2).find(|home| home.join(SWEEP).exists());
+        if let Some(sweep) = sweep {
+            bail!("{name} belongs to the sweep in {}; give that more steps", sweep.display());
+        }
+        run::extend(registry(), folder, asked.steps)?;
     }
     Ok(())
 }

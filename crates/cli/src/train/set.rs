@@ -1,9 +1,9 @@
-//! Single settings by name: `--set KEY=VALUE`, and what differs between two runs.
+//! Single settings by name: `--set KEY=VALUE`.
 
 use crate::registry;
 use anyhow::{Context, Result, bail, ensure};
 use equimarl_learn::TrainConfig;
-use toml::{Table, Value};
+use toml::Table;
 
 /// Reads `KEY=VALUE`.
 pub fn split(change: &str) -> Result<(&str, &str)> {
@@ -41,16 +41,4 @@ fn quoted(key: &str, value: &str) -> Result<String> {
         return Ok(format!("\"{value}\""));
     }
     bail!("cannot read the value in --set {key}={value}; write a number such as 0.95, true, false, or a word")
-}
-
-/// The first setting in which two runs differ: its name and both values.
-pub fn difference(one: &TrainConfig, other: &TrainConfig) -> Result<Option<(String, Value, Value)>> {
-    fn first(one: &Table, other: &Table) -> Option<(String, Value, Value)> {
-        one.iter().find_map(|(key, a)| match (a, other.get(key)?) {
-            (a, b) if a == b => None,
-            (Value::Table(a), Value::Table(b)) => first(a, b),
-            (a, b) => Some((key.clone(), a.clone(), b.clone())),
-        })
-    }
-    Ok(first(&Table::try_from(one)?, &Table::try_from(other)?))
 }

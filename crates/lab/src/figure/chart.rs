@@ -1,9 +1,12 @@
 //! Curves over an axis.
 
 use super::axis::{Axis, Scale, drawable};
-use super::frame::{EDGE, Entry, LABEL, Plot, TICK, coloured, dashes, heading};
-use super::markup::{Anchor, Px, fit, line, picture, text, width};
+use super::drawing::{Anchor, Drawing, Piece, Stroke, width, wrap};
+use super::frame::{EDGE, Entry, LABEL, Plot, TICK, dashes, heading};
 use super::{Point, Series};
+
+const CURVE: Stroke = Stroke { width: 2.2, dashes: &[], opacity: 1.0, round: true };
+const THIN: Stroke = Stroke { width: 1.2, dashes: &[4.0, 3.0], opacity: 1.0, round: false };
 
 /// A dashed line across at a value: the best possible, a controller, chance.
 #[derive(Clone, Debug, PartialEq)]
@@ -47,6 +50,8 @@ pub struct Chart {
     pub y_label: String,
     /// The curves.
     pub series: Vec<Series>,
+    /// Curves that stand on less than others: thin and dashed, without bands, and not in the legend.
+    pub thin: Vec<Series>,
     /// Dashed lines across.
     pub lines: Vec<Reference>,
     /// How the level axis counts.
@@ -65,6 +70,7 @@ impl Default for Chart {
             x_label: String::new(),
             y_label: String::new(),
             series: vec![],
+            thin: vec![],
             lines: vec![],
             x_scale: Scale::Linear,
             y_range: None,
@@ -76,20 +82,23 @@ impl Default for Chart {
 impl Chart {
     /// A picture that stands alone: with white paper and a size.
     pub fn svg(&self) -> String {
-        self.draw(true)
+        self.drawing().svg()
     }
 
-    /// A picture for a page, to be put into its HTML: as wide as its place, in the page's colours (`currentColor`, and the
-    /// classes `fig-c0`, `fig-c1`, ... for the curves). It holds no style sheet and no script.
+    /// A picture for a page; see [`Drawing::inline`].
     pub fn inline(&self) -> String {
-        self.draw(false)
+        self.drawing().inline()
     }
 
-    fn draw(&self, alone: bool) -> String {
+    /// The picture, to be written as SVG, PDF or PNG.
+    pub fn drawing(&self) -> Drawing {
         let seen = |p: &&Point| drawable(p.x, self.x_scale) && drawable(p.middle, Scale::Linear);
-        let series: Vec<(&Series, Vec<&Point>)> =
-            self.series.iter().map(|s| (s, s.points.iter().filter(seen).collect())).collect();
-        let points = || series.iter().flat_map(|s| s.1.iter());
+        let [series, thin] = [&self.series, &self.thin].map(|all| {
+            all.iter()
+                .map(|s| (s, s.points.iter().filter(seen).collect()))
+                .collect::<Vec<(&Series, Vec<&Point>)>>()
+        });
+        let points = || series.iter().chain(&thin).flat_map(|s| s.1.iter());
         let lines = || self.lines.iter().filter(|l| drawable(l.value, Scale::Linear));
         let y = match self.y_range {
             Some((low, high)) => Axis::over([low, high].into_iter(), Scale::Linear, 5, true),
@@ -110,16 +119,10 @@ impl Chart {
             .chain(lines().enumerate().map(|(i, l)| Entry::Reference(&l.name, i)))
             .collect();
         let total = self.size[0];
-        let (mut body, mut top) = heading(&self.title, &entries, total);
-        if !self.y_label.is_empty() {
+        let (mut pieces, mut top) = heading(&self.title, &entries, total);
+        for line in wrap(&self.y_label, TICK, total - 2.0 * EDGE) {
             top += LABEL + 3.0;
-            body += &text(
-                [EDGE, top],
-                Anchor::Start,
-                TICK,
-                "fig-label",
-                &fit(&self.y_label, TICK, total - 2.0 * EDGE),
-            );
+            pieces.push(Piece::text([EDGE, top], Anchor::Start, TICK, "fig-label", &line));
         }
         let widest =
             |axis: &Axis| axis.ticks.iter().map(|t| width(&axis.label(*t), TICK)).fold(0.0, f64::max);
@@ -131,59 +134,56 @@ impl Chart {
             width: (total - left - right).max(10.0),
             height: self.size[1].max(10.0),
         };
-        body += &plot.rows(&y);
-        body += &plot.columns(&x, false);
+        pieces.extend(plot.rows(&y));
+        pieces.extend(plot.columns(&x, false));
         let at = |px: f64, py: f64| [plot.width * x.place(px), plot.height * (1.0 - y.place(py))];
-        let mut inside = String::new();
+        let mut inside = vec![];
         for (s, points) in series.iter().filter(|(s, _)| s.has_band()) {
-            inside += &coloured(s.colour, &band(points, at));
+            inside.push(Piece::Coloured(s.colour, vec![band(points, at)]));
         }
         for (i, l) in lines().enumerate() {
             let level = at(x.low, l.value)[1];
-            inside += &line([0.0, level], [plot.width, level], "fig-ref", &dashes(i));
+            inside.push(Piece::line([0.0, level], [plot.width, level], "fig-ref", dashes(i)));
+        }
+        for (s, points) in &thin {
+            inside.push(Piece::Coloured(s.colour, vec![curve(points, at, "fig-thin", THIN, 2.0)]));
         }
         for (s, points) in &series {
-            inside += &coloured(s.colour, &curve(points, at));
+            inside.push(Piece::Coloured(s.colour, vec![curve(points, at, "fig-line", CURVE, 3.0)]));
         }
-        body += &plot.clipped(&inside);
+        pieces.push(plot.clipped(inside));
         if points().next().is_none() {
             let middle = [plot.left + plot.width / 2.0, plot.top + plot.height / 2.0];
-            body += &text(middle, Anchor::Middle, LABEL, "fig-label", "nothing to show yet");
+            pieces.push(Piece::text(middle, Anchor::Middle, LABEL, "fig-label", "nothing to show yet"));
         }
-        let mut height = plot.top + plot.height + 17.0 + EDGE;
-        if !self.x_label.is_empty() {
-            height += LABEL + 2.0;
-            let middle = [plot.left + plot.width / 2.0, height - EDGE];
-            body += &text(middle, Anchor::Middle, TICK, "fig-label", &self.x_label);
+        let (label, height) = plot.below(&self.x_label, &x, total);
+        pieces.extend(label);
+        Drawing {
+            size: [total, height],
+            title: self.title.clone(),
+            description: self.description.clone(),
+            pieces,
         }
-        picture([total, height], &self.title, &self.description, alone, &body)
     }
 }
 
-fn curve(points: &[&Point], at: impl Fn(f64, f64) -> [f64; 2]) -> String {
+/// A curve, or a dot if there is only one point.
+fn curve(
+    points: &[&Point],
+    at: impl Fn(f64, f64) -> [f64; 2],
+    class: &'static str,
+    stroke: Stroke,
+    radius: f64,
+) -> Piece {
     if let [one] = points {
-        let [x, y] = at(one.x, one.middle).map(Px);
-        return format!("<circle class=\"fig-line\" cx=\"{x}\" cy=\"{y}\" r=\"3\" fill=\"currentColor\"/>");
+        return Piece::Dot { class, centre: at(one.x, one.middle), radius };
     }
-    let path = path(points.iter().map(|p| at(p.x, p.middle)));
-    format!(
-        "<path class=\"fig-line\" d=\"{path}\" fill=\"none\" stroke=\"currentColor\" stroke-width=\"2.2\" \
-         stroke-linejoin=\"round\" stroke-linecap=\"round\"/>"
-    )
+    Piece::Curve { class, points: points.iter().map(|p| at(p.x, p.middle)).collect(), stroke }
 }
 
-fn band(points: &[&Point], at: impl Fn(f64, f64) -> [f64; 2]) -> String {
+fn band(points: &[&Point], at: impl Fn(f64, f64) -> [f64; 2]) -> Piece {
     let edges = |p: &Point| [p.low, p.high].map(|v| if drawable(v, Scale::Linear) { v } else { p.middle });
     let lower = points.iter().map(|p| at(p.x, edges(p)[0]));
     let upper = points.iter().rev().map(|p| at(p.x, edges(p)[1]));
-    let path = path(lower.chain(upper));
-    format!("<path class=\"fig-band\" d=\"{path}Z\" fill=\"currentColor\" fill-opacity=\"0.2\"/>")
-}
-
-fn path(places: impl Iterator<Item = [f64; 2]>) -> String {
-    let mut path = String::new();
-    for (i, [x, y]) in places.enumerate() {
-        path += &format!("{}{} {}", if i == 0 { 'M' } else { 'L' }, Px(x), Px(y));
-    }
-    path
+    Piece::Shape { class: "fig-band", points: lower.chain(upper).collect(), opacity: 0.2 }
 }

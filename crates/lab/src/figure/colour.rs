@@ -29,6 +29,14 @@ impl Colour {
         LIGHT[self.0]
     }
 
+    /// The same as red, green and blue.
+    pub(super) fn rgb(self) -> [u8; 3] {
+        [1, 3, 5].map(|at| {
+            let digits = LIGHT[self.0].get(at..at + 2).unwrap_or_default();
+            u8::from_str_radix(digits, 16).unwrap_or_default()
+        })
+    }
+
     /// The class by which a page can give it another value: `fig-c0`, `fig-c1`, ...
     pub fn class(self) -> String {
         format!("fig-c{}", self.0)

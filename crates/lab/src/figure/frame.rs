@@ -1,8 +1,8 @@
 //! What stands around the data: title, legend, ticks and labels.
 
 use super::Colour;
-use super::axis::Axis;
-use super::markup::{Anchor, Px, fit, line, text, width};
+use super::axis::{Axis, Scale};
+use super::drawing::{Anchor, Piece, Stroke, fit, width, wrap};
 
 pub(super) const TITLE: f64 = 15.0;
 pub(super) const LABEL: f64 = 13.0;
@@ -13,11 +13,15 @@ const ROW: f64 = 19.0;
 /// A short piece of line before a name in the legend.
 const SAMPLE: f64 = 20.0;
 /// Dashes of reference lines, so that several can be told apart.
-const DASHES: [&str; 4] = ["7 5", "2 4", "10 4 2 4", "14 5"];
+const DASHES: [&[f64]; 4] = [&[7.0, 5.0], &[2.0, 4.0], &[10.0, 4.0, 2.0, 4.0], &[14.0, 5.0]];
 
-/// The dashes of reference line number `i`.
-pub(super) fn dashes(i: usize) -> String {
-    format!("stroke-width=\"1.6\" stroke-dasharray=\"{}\" stroke-opacity=\"0.75\"", DASHES[i % DASHES.len()])
+/// The stroke of reference line number `i`.
+pub(super) fn dashes(i: usize) -> Stroke {
+    Stroke { width: 1.6, dashes: DASHES[i % DASHES.len()], opacity: 0.75, round: false }
+}
+
+fn faint(opacity: f64) -> Stroke {
+    Stroke { opacity, ..Stroke::THIN }
 }
 
 /// A name in the legend: a colour of its own, or the number of a reference line.
@@ -26,13 +30,13 @@ pub(super) enum Entry<'a> {
     Reference(&'a str, usize),
 }
 
-/// Title and legend; gives the markup and how far down it reaches.
-pub(super) fn heading(title: &str, entries: &[Entry<'_>], total: f64) -> (String, f64) {
-    let mut markup = String::new();
+/// Title and legend; gives the pieces and how far down they reach.
+pub(super) fn heading(title: &str, entries: &[Entry<'_>], total: f64) -> (Vec<Piece>, f64) {
+    let mut pieces = vec![];
     let mut y = EDGE;
-    if !title.is_empty() {
-        y += TITLE - 3.0;
-        markup += &text([EDGE, y], Anchor::Start, TITLE, "fig-title", &fit(title, TITLE, total - 2.0 * EDGE));
+    for (i, line) in wrap(title, TITLE, total - 2.0 * EDGE).iter().enumerate() {
+        y += if i == 0 { TITLE - 3.0 } else { TITLE };
+        pieces.push(Piece::text([EDGE, y], Anchor::Start, TITLE, "fig-title", line));
         y += 4.0;
     }
     let mut x = EDGE;
@@ -41,26 +45,27 @@ pub(super) fn heading(title: &str, entries: &[Entry<'_>], total: f64) -> (String
     }
     for entry in entries {
         let (Entry::Series(name, _) | Entry::Reference(name, _)) = entry;
-        let name = fit(name, LABEL, total - 2.0 * EDGE - SAMPLE - 6.0);
-        let room = SAMPLE + 6.0 + width(&name, LABEL) + 14.0;
+        let lines = wrap(name, LABEL, total - 2.0 * EDGE - SAMPLE - 6.0);
+        let widest = lines.iter().map(|line| width(line, LABEL)).fold(0.0, f64::max);
+        let room = SAMPLE + 6.0 + widest + 14.0;
         if x > EDGE && x + room - 14.0 > total - EDGE {
             x = EDGE;
             y += ROW;
         }
-        let (from, to) = ([x, y - 4.5], [x + SAMPLE, y - 4.5]);
-        markup += &match entry {
-            Entry::Series(_, colour) => coloured(*colour, &line(from, to, "fig-line", "stroke-width=\"3\"")),
-            Entry::Reference(_, i) => line(from, to, "fig-ref", &dashes(*i)),
-        };
-        markup += &text([x + SAMPLE + 6.0, y], Anchor::Start, LABEL, "fig-label", &name);
+        let sample = |class, stroke| Piece::line([x, y - 4.5], [x + SAMPLE, y - 4.5], class, stroke);
+        pieces.push(match entry {
+            Entry::Series(_, colour) => {
+                Piece::Coloured(*colour, vec![sample("fig-line", Stroke { width: 3.0, ..Stroke::THIN })])
+            }
+            Entry::Reference(_, i) => sample("fig-ref", dashes(*i)),
+        });
+        for (i, line) in lines.iter().enumerate() {
+            y += if i == 0 { 0.0 } else { ROW };
+            pieces.push(Piece::text([x + SAMPLE + 6.0, y], Anchor::Start, LABEL, "fig-label", line));
+        }
         x += room;
     }
-    (markup, y + 4.0)
-}
-
-/// Markup in a colour that a page can change by its class.
-pub(super) fn coloured(colour: Colour, markup: &str) -> String {
-    format!("<g class=\"{}\" color=\"{}\">{}</g>\n", colour.class(), colour.light(), markup.trim_end())
+    (pieces, y + 4.0)
 }
 
 /// The rectangle in which the data lie.
@@ -74,44 +79,56 @@ pub(super) struct Plot {
 
 impl Plot {
     /// Lines across at the ticks of the upright axis, with their numbers.
-    pub fn rows(&self, axis: &Axis) -> String {
-        let mut markup = String::new();
+    pub fn rows(&self, axis: &Axis) -> Vec<Piece> {
+        let mut pieces = vec![];
         for tick in &axis.ticks {
             let y = self.top + self.height * (1.0 - axis.place(*tick));
-            markup +=
-                &line([self.left, y], [self.left + self.width, y], "fig-grid", "stroke-opacity=\"0.15\"");
-            markup += &text([self.left - 6.0, y + 4.0], Anchor::End, TICK, "fig-tick", &axis.label(*tick));
+            pieces.push(Piece::line([self.left, y], [self.left + self.width, y], "fig-grid", faint(0.15)));
+            let label = axis.label(*tick);
+            pieces.push(Piece::text([self.left - 6.0, y + 4.0], Anchor::End, TICK, "fig-tick", &label));
         }
-        markup
+        pieces
     }
 
     /// Lines down at the ticks of the level axis, with their numbers, as far as these do not touch.
-    pub fn columns(&self, axis: &Axis, lines: bool) -> String {
-        let mut markup = String::new();
+    pub fn columns(&self, axis: &Axis, lines: bool) -> Vec<Piece> {
+        let mut pieces = vec![];
         let bottom = self.top + self.height;
         let mut free = f64::MIN;
         for tick in &axis.ticks {
             let (x, label) = (self.left + self.width * axis.place(*tick), axis.label(*tick));
-            let from = if lines { self.top } else { bottom };
-            let faint = if lines { "stroke-opacity=\"0.15\"" } else { "stroke-opacity=\"0.5\"" };
-            markup += &line([x, from], [x, bottom + 4.0], "fig-grid", faint);
+            let (from, opacity) = if lines { (self.top, 0.15) } else { (bottom, 0.5) };
+            pieces.push(Piece::line([x, from], [x, bottom + 4.0], "fig-grid", faint(opacity)));
             let half = width(&label, TICK) / 2.0;
             if x - half >= free {
-                markup += &text([x, bottom + 17.0], Anchor::Middle, TICK, "fig-tick", &label);
+                pieces.push(Piece::text([x, bottom + 17.0], Anchor::Middle, TICK, "fig-tick", &label));
                 free = x + half + 5.0;
             }
         }
-        markup
+        pieces
     }
 
-    /// Wraps markup in the plot's own coordinates; what lies outside is not shown.
-    pub fn clipped(&self, markup: &str) -> String {
-        format!(
-            "<svg x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" overflow=\"hidden\">\n{markup}</svg>\n",
-            Px(self.left),
-            Px(self.top),
-            Px(self.width),
-            Px(self.height)
-        )
+    /// What the level axis shows, below it, in a picture of this width: a logarithmic one says so. Gives the height of the
+    /// picture, too.
+    pub fn below(&self, label: &str, axis: &Axis, total: f64) -> (Option<Piece>, f64) {
+        let bottom = self.top + self.height + 17.0 + EDGE;
+        let label = match (axis.scale, label) {
+            (Scale::Linear, "") => return (None, bottom),
+            (Scale::Linear, label) => label.into(),
+            (Scale::Log, "") => "logarithmic axis".into(),
+            (Scale::Log, label) => format!("{label}, logarithmic axis"),
+        };
+        let label = fit(&label, TICK, total - 2.0 * EDGE);
+        let half = width(&label, TICK) / 2.0;
+        // In the middle of the axis if it fits there.
+        let middle = (self.left + self.width / 2.0).min(total - EDGE - half).max(EDGE + half);
+        let bottom = bottom + LABEL + 2.0;
+        let place = [middle, bottom - EDGE];
+        (Some(Piece::text(place, Anchor::Middle, TICK, "fig-label", &label)), bottom)
+    }
+
+    /// Pieces in the plot's own coordinates; what lies outside is not shown.
+    pub fn clipped(&self, pieces: Vec<Piece>) -> Piece {
+        Piece::Clipped([self.left, self.top, self.width, self.height], pieces)
     }
 }

@@ -3,16 +3,21 @@
 use super::Colour;
 use super::axis::{Axis, Scale, drawable};
 use super::chart::Reference;
-use super::frame::{EDGE, Entry, LABEL, Plot, TICK, coloured, dashes, heading};
-use super::markup::{Anchor, Px, fit, line, picture, text, width};
+use super::drawing::{Anchor, Drawing, Piece, Stroke, fit, width};
+use super::frame::{EDGE, Entry, LABEL, Plot, TICK, dashes, heading};
 
 const ROW: f64 = 30.0;
+/// A row with a second line below its name.
+const TALL: f64 = 38.0;
+const INTERVAL: Stroke = Stroke { width: 5.0, dashes: &[], opacity: 0.45, round: true };
 
 /// An estimate and the interval around it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
     /// What is estimated.
     pub name: String,
+    /// What it stands on, below the name: how many runs.
+    pub note: String,
     /// Its colour.
     pub colour: Colour,
     /// The lower end of the interval.
@@ -75,17 +80,8 @@ impl Default for Intervals {
 }
 
 impl Intervals {
-    /// A picture that stands alone: with white paper and a size.
-    pub fn svg(&self) -> String {
-        self.draw(true)
-    }
-
-    /// A picture for a page, to be put into its HTML; see [`super::Chart::inline`].
-    pub fn inline(&self) -> String {
-        self.draw(false)
-    }
-
-    fn draw(&self, alone: bool) -> String {
+    /// The picture, to be written as SVG, PDF or PNG.
+    pub fn drawing(&self) -> Drawing {
         let total = self.width;
         let near = self.rows.iter().filter(|r| r.beyond != Beyond::All);
         let ends = near.flat_map(|r| [r.low, r.estimate, r.high]);
@@ -94,59 +90,64 @@ impl Intervals {
         let lines = || self.lines.iter().filter(|l| drawable(l.value, self.scale));
         let entries: Vec<Entry<'_>> =
             lines().enumerate().map(|(i, l)| Entry::Reference(&l.name, i)).collect();
-        let (mut body, top) = heading(&self.title, &entries, total);
-        let widest = self.rows.iter().map(|r| width(&r.name, LABEL)).fold(0.0, f64::max);
+        let (mut pieces, top) = heading(&self.title, &entries, total);
+        let wide = |r: &Row| width(&r.name, LABEL).max(width(&r.note, TICK));
+        let widest = self.rows.iter().map(wide).fold(0.0, f64::max);
         let left = EDGE + widest.min(total * 0.5) + 8.0;
-        let height = ROW * self.rows.len().max(1) as f64;
+        let high = if self.rows.iter().all(|r| r.note.is_empty()) { ROW } else { TALL };
+        let height = high * self.rows.len().max(1) as f64;
         let plot = Plot { left, top: top + 8.0, width: (total - left - EDGE - 10.0).max(10.0), height };
-        body += &plot.columns(&axis, true);
+        pieces.extend(plot.columns(&axis, true));
         let at = |v: f64| plot.left + plot.width * axis.place(v);
         for (i, l) in lines().enumerate() {
             let x = at(l.value);
-            body += &line([x, plot.top], [x, plot.top + plot.height], "fig-ref", &dashes(i));
+            pieces.push(Piece::line([x, plot.top], [x, plot.top + plot.height], "fig-ref", dashes(i)));
         }
         for (i, row) in self.rows.iter().enumerate() {
-            let y = plot.top + ROW * (i as f64 + 0.5);
-            let name = fit(&row.name, LABEL, left - EDGE - 8.0);
-            body += &text([left - 8.0, y + 4.0], Anchor::End, LABEL, "fig-label", &name);
+            let y = plot.top + high * (i as f64 + 0.5);
+            let up = if row.note.is_empty() { 4.0 } else { -3.0 };
+            let room = left - EDGE - 8.0;
+            let name = fit(&row.name, LABEL, room);
+            pieces.push(Piece::text([left - 8.0, y + up], Anchor::End, LABEL, "fig-label", &name));
+            if !row.note.is_empty() {
+                let note = fit(&row.note, TICK, room);
+                pieces.push(Piece::text([left - 8.0, y + 11.0], Anchor::End, TICK, "fig-tick", &note));
+            }
             let drawn = if row.beyond == Beyond::All && !(0.0..=1.0).contains(&axis.place(row.estimate)) {
                 self.off(row, &plot, y, row.estimate < axis.low)
             } else {
                 self.row(row, y, at)
             };
-            body += &coloured(row.colour, &drawn);
+            pieces.push(Piece::Coloured(row.colour, drawn));
         }
-        let mut bottom = plot.top + plot.height + 17.0 + EDGE;
-        if !self.x_label.is_empty() {
-            bottom += LABEL + 2.0;
-            let middle = [plot.left + plot.width / 2.0, bottom - EDGE];
-            body += &text(middle, Anchor::Middle, TICK, "fig-label", &self.x_label);
+        let (label, bottom) = plot.below(&self.x_label, &axis, total);
+        pieces.extend(label);
+        Drawing {
+            size: [total, bottom],
+            title: self.title.clone(),
+            description: self.description.clone(),
+            pieces,
         }
-        picture([total, bottom], &self.title, &self.description, alone, &body)
     }
 
-    fn row(&self, row: &Row, y: f64, at: impl Fn(f64) -> f64) -> String {
-        let mut markup = String::new();
+    fn row(&self, row: &Row, y: f64, at: impl Fn(f64) -> f64) -> Vec<Piece> {
+        let mut pieces = vec![];
         if drawable(row.low, self.scale) && drawable(row.high, self.scale) {
-            let (low, high) = (at(row.low), at(row.high));
-            let thick = "stroke-width=\"5\" stroke-opacity=\"0.45\" stroke-linecap=\"round\"";
-            markup += &line([low, y], [high, y], "fig-interval", thick);
+            pieces.push(Piece::line([at(row.low), y], [at(row.high), y], "fig-interval", INTERVAL));
         }
         if row.beyond == Beyond::Upwards && drawable(row.high, self.scale) {
-            markup += &arrow(at(row.high) - 2.0, y, 11.0);
+            pieces.push(arrow(at(row.high) - 2.0, y, 11.0));
         }
         if drawable(row.estimate, self.scale) {
-            let (x, y) = (Px(at(row.estimate)), Px(y));
-            markup +=
-                &format!("<circle class=\"fig-point\" cx=\"{x}\" cy=\"{y}\" r=\"5\" fill=\"currentColor\"/>");
+            pieces.push(Piece::Dot { class: "fig-point", centre: [at(row.estimate), y], radius: 5.0 });
         }
-        markup
+        pieces
     }
 
     /// A row that lies beyond the edge of the plot: an arrow there, and its number.
-    fn off(&self, row: &Row, plot: &Plot, y: f64, left: bool) -> String {
+    fn off(&self, row: &Row, plot: &Plot, y: f64, left: bool) -> Vec<Piece> {
         if !drawable(row.estimate, self.scale) {
-            return String::new();
+            return vec![];
         }
         let number = format!("{:.2}", row.estimate);
         let (x, length, anchor, aside) = if left {
@@ -154,14 +155,12 @@ impl Intervals {
         } else {
             (plot.left + plot.width - 13.0, 11.0, Anchor::End, -7.0)
         };
-        arrow(x, y, length) + &text([x + aside, y + 4.0], anchor, TICK, "fig-label", &number)
+        vec![arrow(x, y, length), Piece::text([x + aside, y + 4.0], anchor, TICK, "fig-label", &number)]
     }
 }
 
 /// An arrow head from `x`, to the left if its length is negative.
-fn arrow(x: f64, y: f64, length: f64) -> String {
-    let [begin, tip, above, middle, below] = [x, x + length, y - 7.0, y, y + 7.0].map(Px);
-    format!(
-        "<path class=\"fig-beyond\" d=\"M{begin} {above}L{tip} {middle}L{begin} {below}Z\" fill=\"currentColor\"/>"
-    )
+fn arrow(x: f64, y: f64, length: f64) -> Piece {
+    let points = vec![[x, y - 7.0], [x + length, y], [x, y + 7.0]];
+    Piece::Shape { class: "fig-beyond", points, opacity: 1.0 }
 }

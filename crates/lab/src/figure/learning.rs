@@ -4,6 +4,7 @@ use super::{Chart, Reference, Series};
 use crate::brief::Brief;
 use crate::record::{Curve, Record};
 use crate::setting::Team;
+use crate::words::{count, thousands};
 use equimarl_learn::RECENT;
 use equimarl_learn::run::RECENT_WAITING;
 use equimarl_worlds::{Better, Summary};
@@ -83,38 +84,79 @@ impl Measure {
 }
 
 /// Learning curves of runs in one world: a curve per team, the median of its seeds with a band from the first to the third
-/// quartile. The lines stand beside them. Callers set title and description.
+/// quartile while all of them go on, and thin and dashed where only some do; the legend says how many they are. The lines stand
+/// beside them. Callers set title and description.
 pub fn learning_curves(records: &[&Record], measure: &Measure, lines: Vec<Reference>) -> Chart {
-    let mut series = vec![];
-    for team in Team::all(records.iter().copied()) {
-        let runs: Vec<Vec<(f64, f64)>> = records
-            .iter()
-            .filter(|r| r.team() == team)
-            .map(|r| measure.points(&r.curve))
-            .filter(|points| !points.is_empty())
-            .collect();
-        if !runs.is_empty() {
-            series.push(Series::quartiles(team.name(), team.colour(), &runs, PLACES));
-        }
+    let (mut series, mut thin) = (vec![], vec![]);
+    for (team, runs) in by_team(records, measure) {
+        let (mut all, rest) = Series::parts(team.name(), team.colour(), &runs, PLACES);
+        let fewer = match (rest.iter().map(|r| r.0).min(), rest.iter().map(|r| r.0).max()) {
+            (Some(least), Some(most)) if least < most => format!("; thin: {most} to {least}"),
+            (Some(count), _) => format!("; thin: {count}"),
+            _ => String::new(),
+        };
+        all.name = format!("{} ({}{fewer})", team.name(), count(runs.len(), "run"));
+        series.push(all);
+        thin.extend(rest.into_iter().map(|(_, series)| series));
     }
     // What should be small begins at nothing.
-    let y_range = (measure.sign() < 0.0).then(|| (0.0, ceiling(&series, &lines)));
+    let y_range = (measure.sign() < 0.0).then(|| (0.0, ceiling(&series, &thin, &lines)));
     Chart {
         x_label: "environment steps".into(),
         y_label: measure.label(),
         series,
+        thin,
         lines,
         y_range,
         ..Chart::default()
     }
 }
 
+/// The points of several runs.
+type Runs = Vec<Vec<(f64, f64)>>;
+
+/// The curves of each team that has any.
+fn by_team(records: &[&Record], measure: &Measure) -> Vec<(Team, Runs)> {
+    let of = |team: Team| {
+        let own = records.iter().filter(|r| r.team() == team).map(|r| measure.points(&r.curve));
+        let runs: Runs = own.filter(|points| !points.is_empty()).collect();
+        (team, runs)
+    };
+    let teams = Team::all(records.iter().copied()).into_iter().map(of);
+    teams.filter(|(_, runs)| !runs.is_empty()).collect()
+}
+
+/// How far the runs of each team go, in words, if not all go as far: "plain: 5 runs up to 6,000 steps, 1 up to 60,000".
+pub(crate) fn lengths(records: &[&Record], measure: &Measure) -> Vec<String> {
+    let mut found = vec![];
+    for (team, runs) in by_team(records, measure) {
+        let mut ends: Vec<u64> = runs.iter().filter_map(|r| Some(r.last()?.0 as u64)).collect();
+        ends.sort_unstable();
+        let (Some(&first), Some(&last)) = (ends.first(), ends.last()) else { continue };
+        let longest = ends.iter().filter(|e| **e == last).count();
+        let steps = |n: u64| thousands(n as f64);
+        let then = match ends.iter().all(|e| *e == first || *e == last) {
+            _ if first == last => continue,
+            true => format!("{longest} up to {}", steps(last)),
+            false => format!("then fewer and fewer, {longest} up to {}", steps(last)),
+        };
+        found.push(format!(
+            "{}: {} up to {} steps, {then}",
+            team.name(),
+            count(ends.len(), "run"),
+            steps(first)
+        ));
+    }
+    found
+}
+
 /// How high what should be small is shown: all medians and lines, and bands unless they tower over them.
-fn ceiling(series: &[Series], lines: &[Reference]) -> f64 {
+fn ceiling(series: &[Series], thin: &[Series], lines: &[Reference]) -> f64 {
     let points = || series.iter().flat_map(|s| &s.points);
     let highest =
         |values: &mut dyn Iterator<Item = f64>| values.filter(|v| v.is_finite()).fold(0.0, f64::max);
-    let middle = highest(&mut points().map(|p| p.middle).chain(lines.iter().map(|l| l.value)));
+    let medians = points().chain(thin.iter().flat_map(|s| &s.points)).map(|p| p.middle);
+    let middle = highest(&mut medians.chain(lines.iter().map(|l| l.value)));
     let band = highest(&mut points().map(|p| p.high));
     let top = middle.max(band.min(1.5 * middle));
     if top > 0.0 { top * 1.05 } else { 1.0 }

@@ -46,12 +46,36 @@ impl Series {
         runs: &[Vec<(f64, f64)>],
         places: usize,
     ) -> Series {
-        let points = grid(runs, places).into_iter().filter_map(|x| {
-            let values: Vec<f64> = runs.iter().filter_map(|run| at(run, x)).collect();
-            let [low, middle, high] = [0.25, 0.5, 0.75].map(|q| quantile(&values, q));
-            (!values.is_empty()).then_some(Point { x, low, middle, high })
-        });
+        let points = grid(runs, places).into_iter().filter_map(|x| Some(quartiles_at(runs, x)?.1));
         Series { name: name.into(), colour, points: points.collect() }
+    }
+
+    /// As [`Series::quartiles`], in parts that never change their runs without saying so: the curve where all runs are there, and
+    /// what comes after it (or is left, if they never are) in pieces with the number of runs that each stands on.
+    pub fn parts(
+        name: impl Into<String>,
+        colour: Colour,
+        runs: &[Vec<(f64, f64)>],
+        places: usize,
+    ) -> (Series, Vec<(usize, Series)>) {
+        let mut places = grid(runs, places);
+        // A piece ends where its run does.
+        places.extend(runs.iter().filter_map(|run| Some(run.last()?.0)).filter(|x| x.is_finite()));
+        places.sort_by(f64::total_cmp);
+        places.dedup();
+        let found: Vec<(usize, Point)> = places.into_iter().filter_map(|x| quartiles_at(runs, x)).collect();
+        let whole = |(count, _): &(usize, Point)| *count == runs.len();
+        // Before all have begun there is nothing to compare.
+        let begin = found.iter().position(whole).unwrap_or(0);
+        let end = begin + found[begin..].iter().take_while(|f| whole(f)).count();
+        let all =
+            Series { name: name.into(), colour, points: found[begin..end].iter().map(|f| f.1).collect() };
+        let rest = found[end..].chunk_by(|a, b| a.0 == b.0).map(|piece| {
+            let points = piece.iter().map(|f| f.1).collect();
+            (piece[0].0, Series { name: all.name.clone(), colour, points })
+        });
+        let rest = rest.collect();
+        (all, rest)
     }
 
     /// The same curve, each point averaged with the `window` - 1 points before it.
@@ -74,6 +98,13 @@ impl Series {
     pub(super) fn has_band(&self) -> bool {
         self.points.iter().any(|p| p.low < p.high)
     }
+}
+
+/// How many runs are there at x, and their quartiles; nothing if there are none.
+fn quartiles_at(runs: &[Vec<(f64, f64)>], x: f64) -> Option<(usize, Point)> {
+    let values: Vec<f64> = runs.iter().filter_map(|run| at(run, x)).collect();
+    let [low, middle, high] = [0.25, 0.5, 0.75].map(|q| quantile(&values, q));
+    (!values.is_empty()).then_some((values.len(), Point { x, low, middle, high }))
 }
 
 /// Equally spaced places from the first to the last point of any run.
@@ -120,6 +151,31 @@ mod tests {
         assert_eq!(finer.points[1].middle, 0.5); // half way between two points
         assert_eq!(series.points[2], Point { x: 20.0, low: 3.0, middle: 4.0, high: 5.0 });
         assert!(Series::quartiles("none", Colour::new(0), &[], 10).points.is_empty());
+    }
+
+    #[test]
+    fn a_curve_says_where_its_runs_change() {
+        let run = |first: u32, last: u32| -> Vec<(f64, f64)> {
+            (first..=last).map(|i| (f64::from(i), f64::from(first + last))).collect()
+        };
+        let runs = [run(0, 4), run(1, 4), run(1, 6), run(0, 10)];
+        let (all, rest) = Series::parts("s", Colour::new(0), &runs, 11);
+        // The runs that begin later hold all back; after 4 there are two, after 6 one.
+        assert_eq!(all.points.iter().map(|p| p.x).collect::<Vec<_>>(), [1.0, 2.0, 3.0, 4.0]);
+        let found: Vec<(usize, f64, f64)> =
+            rest.iter().map(|(n, s)| (*n, s.points[0].x, s.points[s.points.len() - 1].x)).collect();
+        assert_eq!(found, [(2, 5.0, 6.0), (1, 7.0, 10.0)]);
+        assert_eq!(rest[1].1.points[0].middle, 10.0);
+        // An end between two places is a place of its own.
+        let (all, _) = Series::parts("s", Colour::new(0), &[run(0, 3), run(0, 10)], 3);
+        assert_eq!(all.points.last().unwrap().x, 3.0);
+        // Runs that never meet: nothing stands on all of them.
+        let (all, rest) = Series::parts("s", Colour::new(0), &[run(0, 2), run(5, 6)], 7);
+        assert!(all.points.is_empty() && rest.iter().all(|(n, _)| *n == 1), "{rest:?}");
+        // Equal ends: the same curve as ever.
+        let even = [run(0, 5), run(0, 5)];
+        let (all, rest) = Series::parts("s", Colour::new(0), &even, 9);
+        assert!(rest.is_empty() && all == Series::quartiles("s", Colour::new(0), &even, 9));
     }
 
     #[test]

@@ -21,6 +21,25 @@ fn well_formed(svg: &str) {
     assert!(open.is_empty(), "{open:?}");
 }
 
+/// A drawing with every kind of piece.
+pub(super) fn everything() -> Drawing {
+    let runs = vec![vec![(0.0, 1.0), (100.0, 3.0)], vec![(0.0, 2.0), (100.0, 5.0)]];
+    let chart = Chart {
+        title: "Everything (\u{e9}, \u{4e2d})".into(),
+        description: "a ) b".into(),
+        x_label: "steps".into(),
+        y_label: "return".into(),
+        series: vec![
+            Series::quartiles("ours", Colour::new(0), &runs, 10),
+            Series::line("theirs", Colour::new(1), [(50.0, 2.0)]),
+        ],
+        thin: vec![Series::line("few", Colour::new(2), [(60.0, 0.5), (100.0, 0.5)])],
+        lines: vec![Reference::new("best", 6.0)],
+        ..Chart::default()
+    };
+    chart.drawing()
+}
+
 #[test]
 fn a_chart_has_its_curves_bands_and_lines() {
     let runs = vec![vec![(0.0, 1.0), (100.0, 3.0)], vec![(0.0, 2.0), (100.0, 5.0)]];
@@ -47,6 +66,46 @@ fn a_chart_has_its_curves_bands_and_lines() {
 }
 
 #[test]
+fn thin_curves_have_no_band_and_no_entry() {
+    let svg = everything().svg();
+    well_formed(&svg);
+    assert_eq!(count(&svg, "class=\"fig-thin\""), 1);
+    assert!(!svg.contains(">few</text>"), "{svg}");
+}
+
+#[test]
+fn a_logarithmic_axis_says_so() {
+    for scale in [Scale::Linear, Scale::Log] {
+        let series = vec![Series::line("s", Colour::new(0), [(1.0, 0.0), (100.0, 10.0)])];
+        let chart = Chart { series, x_label: "steps".into(), x_scale: scale, ..Chart::default() };
+        let rows = Intervals { x_label: "steps".into(), scale, ..Intervals::default() };
+        for svg in [chart.svg(), rows.drawing().svg()] {
+            assert_eq!(svg.contains(">steps, logarithmic axis</text>"), scale == Scale::Log, "{svg}");
+        }
+    }
+}
+
+#[test]
+fn a_long_label_stays_inside_the_picture() {
+    let row = Row {
+        name: "a name that needs a lot of room to the left".into(),
+        note: String::new(),
+        colour: Colour::new(0),
+        low: 1.0,
+        estimate: 2.0,
+        high: 3.0,
+        beyond: Beyond::Nothing,
+    };
+    let label = "something that is measured (median, 95% interval), and more of it".to_string();
+    let rows = Intervals { rows: vec![row], x_label: label.clone(), ..Intervals::default() };
+    let drawing = rows.drawing();
+    let drawing::Piece::Text(text) = drawing.pieces.last().unwrap() else { panic!("{drawing:?}") };
+    let half = drawing::width(&text.content, text.size) / 2.0;
+    assert!(text.at[0] + half <= drawing.size[0] && text.at[0] - half >= 0.0, "{text:?}");
+    assert_eq!(text.content, label);
+}
+
+#[test]
 fn lines_lie_where_their_values_are() {
     let chart = Chart {
         series: vec![Series::line("s", Colour::new(0), [(0.0, 0.0), (10.0, 10.0)])],
@@ -63,6 +122,7 @@ fn lines_lie_where_their_values_are() {
 fn intervals_have_a_row_each() {
     let row = |name: &str, low, estimate, high| Row {
         name: name.into(),
+        note: String::new(),
         colour: Colour::new(2),
         low,
         estimate,
@@ -75,19 +135,20 @@ fn intervals_have_a_row_each() {
         cover: vec![0.0, 1.0],
         ..Intervals::default()
     };
-    let svg = intervals.svg();
+    let svg = intervals.drawing().svg();
     well_formed(&svg);
     assert!(!svg.contains('\u{2026}')); // the longest name has just the room it needs
     assert_eq!(count(&svg, "fig-interval"), 1);
     assert_eq!(count(&svg, "fig-point"), 1);
     assert_eq!(count(&svg, "fig-beyond"), 1);
-    well_formed(&Intervals::default().inline());
+    well_formed(&Intervals::default().drawing().inline());
 }
 
 #[test]
 fn a_row_far_off_does_not_stretch_the_axis() {
     let row = |estimate, beyond| Row {
         name: "a".into(),
+        note: "5 of 5 runs".into(),
         colour: Colour::new(0),
         low: estimate - 0.1,
         estimate,
@@ -96,13 +157,14 @@ fn a_row_far_off_does_not_stretch_the_axis() {
     };
     let draw = |far: f64| {
         let rows = vec![row(2.0, Beyond::Nothing), row(2.5, Beyond::Nothing), row(far, Beyond::All)];
-        Intervals { rows, ..Intervals::default() }.svg()
+        Intervals { rows, ..Intervals::default() }.drawing().svg()
     };
     for far in [-30.0, 30.0] {
         let svg = draw(far);
         well_formed(&svg);
         assert_eq!((count(&svg, "fig-point"), count(&svg, "fig-beyond")), (2, 1));
         assert!(svg.contains(&format!(">{far:.2}</text>")) && svg.contains(">2.4</text>"), "{svg}");
+        assert_eq!(count(&svg, ">5 of 5 runs</text>"), 3);
     }
     // Where the axis goes anyway it is a row like the others.
     let near = draw(2.2);
@@ -114,6 +176,20 @@ fn dark_pages_have_a_rule_for_every_colour() {
     let rules = dark_rules(".dark");
     assert!((0..8).all(|i| rules.contains(&format!(".dark .fig-c{i}{{"))), "{rules}");
     assert_eq!(Colour::new(8), Colour::new(0));
+}
+
+proptest! {
+    // Pictures of dots take a while.
+    #![proptest_config(ProptestConfig::with_cases(16))]
+    #[test]
+    fn nothing_breaks_a_picture(
+        points in proptest::collection::vec((proptest::num::f64::ANY, proptest::num::f64::ANY), 0..12),
+        name in ".{0,40}",
+    ) {
+        let series = vec![Series::line(name.clone(), Colour::new(0), points)];
+        let chart = Chart { title: name, series, y_range: Some((0.0, 1.0)), ..Chart::default() };
+        prop_assert!(chart.drawing().png().len() > 1000);
+    }
 }
 
 proptest! {
@@ -138,5 +214,6 @@ proptest! {
         let svg = chart.svg();
         well_formed(&svg);
         prop_assert!(!svg.contains("NaN") || chart.title.contains("NaN"));
+        prop_assert!(chart.drawing().pdf().ends_with(b"%%EOF\n"));
     }
 }

@@ -3,11 +3,13 @@
 use super::score::{After, TeamScore};
 use super::setting::SettingReport;
 use super::study::Study;
-use super::tables::thousands;
 use super::thresholds::{TeamPassing, ThresholdReport};
 use super::together::{TeamTogether, Together};
-use crate::figure::{Beyond, Chart, Intervals, Point, Reference, Row, Scale, Series, learning_curves};
+use crate::figure::{
+    Beyond, Chart, Colour, Drawing, Intervals, Point, Reference, Row, Scale, Series, learning_curves, lengths,
+};
 use crate::statistics::{Interval, profile};
+use crate::words::{count, thousands};
 
 /// Places along a performance profile.
 const PLACES: usize = 61;
@@ -15,44 +17,31 @@ const PLACES: usize = 61;
 /// A figure with its file name and what is to be said of it.
 #[derive(Clone, Debug)]
 pub struct Figure {
-    /// The name of its file, without the ending.
+    /// The name of its files, without the ending.
     pub name: String,
     /// What it shows, in a sentence or two.
     pub caption: String,
-    drawing: Drawing,
-}
-
-#[derive(Clone, Debug)]
-enum Drawing {
-    Chart(Chart),
-    Intervals(Intervals),
+    /// What is to be seen.
+    pub drawing: Drawing,
 }
 
 impl Figure {
-    /// As a file of its own.
-    pub fn svg(&self) -> String {
-        match &self.drawing {
-            Drawing::Chart(chart) => chart.svg(),
-            Drawing::Intervals(intervals) => intervals.svg(),
-        }
-    }
+    /// The endings of its files.
+    pub const ENDINGS: [&'static str; 3] = ["svg", "pdf", "png"];
 
-    /// For a page.
-    pub fn inline(&self) -> String {
-        match &self.drawing {
-            Drawing::Chart(chart) => chart.inline(),
-            Drawing::Intervals(intervals) => intervals.inline(),
-        }
+    /// Its files, in the order of [`Figure::ENDINGS`].
+    pub fn files(&self) -> [Vec<u8>; 3] {
+        [self.drawing.svg().into_bytes(), self.drawing.pdf(), self.drawing.png()]
     }
 
     fn chart(name: String, caption: String, mut chart: Chart) -> Figure {
         chart.description = caption.clone();
-        Figure { name, caption, drawing: Drawing::Chart(chart) }
+        Figure { name, caption, drawing: chart.drawing() }
     }
 
     fn intervals(name: String, caption: String, mut intervals: Intervals) -> Figure {
         intervals.description = caption.clone();
-        Figure { name, caption, drawing: Drawing::Intervals(intervals) }
+        Figure { name, caption, drawing: intervals.drawing() }
     }
 }
 
@@ -71,7 +60,10 @@ impl SettingReport {
         figures.extend(self.after.iter().rev().map(|a| self.means(a)));
         figures.extend(self.improvement());
         figures.extend(self.steps());
-        figures.extend(self.after.last().map(|a| self.profile(a)));
+        let all: Vec<&str> = self.teams.iter().map(|t| t.method.as_str()).collect();
+        // Where teams have no point in common, the last has the most steps.
+        let last = After::telling(&self.after, &all).or(self.after.last());
+        figures.extend(last.map(|a| self.profile(a)));
         figures
     }
 
@@ -89,6 +81,14 @@ impl SettingReport {
         } else {
             ""
         };
+        let lengths = lengths(&records, &self.measure);
+        let lengths = match lengths.is_empty() {
+            true => String::new(),
+            false => format!(
+                " Thin and dashed, without a band, where only some of the runs went on ({}).",
+                lengths.join("; ")
+            ),
+        };
         let mut chart = learning_curves(&records, &self.measure, self.references.lines());
         let cut = match self.references.random.and_then(|random| self.without_collapse(&chart, random)) {
             Some(range) => {
@@ -98,7 +98,8 @@ impl SettingReport {
             None => "",
         };
         let caption = format!(
-            "Learning curves: the median over seeds, with a band from the first to the third quartile.{failed}{cut}{controllers}"
+            "Learning curves: the median over seeds, with a band from the first to the third quartile; in brackets the number of \
+             runs.{lengths}{failed}{cut}{controllers}"
         );
         Figure::chart(
             format!("{}-curves", self.slug),
@@ -110,7 +111,7 @@ impl SettingReport {
     /// A range of values that ends a little beyond random actions, if some curve goes farther: one that collapses would press
     /// the others into a line.
     fn without_collapse(&self, chart: &Chart, random: f64) -> Option<(f64, f64)> {
-        let points = || chart.series.iter().flat_map(|s| &s.points);
+        let points = || chart.series.iter().chain(&chart.thin).flat_map(|s| &s.points);
         let finite = |v: &f64| v.is_finite();
         let lowest = points().map(|p| p.low).filter(finite).fold(f64::MAX, f64::min);
         let highest = points().map(|p| p.high).filter(finite).fold(f64::MIN, f64::max);
@@ -132,13 +133,15 @@ impl SettingReport {
         // Teams that broke down would stretch the axis until nobody could tell the others apart.
         let sign = self.measure.sign();
         let broken = |t: &TeamScore| {
-            let best = (t.iqm.low * sign).max(t.iqm.high * sign);
+            let ends = [t.iqm.low, t.iqm.estimate, t.iqm.high].map(|v| v * sign);
+            let best = ends.into_iter().fold(f64::MIN, f64::max);
             self.references.random.is_some_and(|random| best <= random * sign)
         };
         let all_broken = after.teams.iter().all(broken);
         let any_broken = after.teams.iter().any(broken) && !all_broken;
         let row = |t: &TeamScore| Row {
-            name: format!("{} ({})", t.method, t.scores.len()),
+            name: t.method.clone(),
+            note: format!("{} of {}", t.runs, count(t.of, "run")),
             colour: self.colour(&t.method),
             low: t.iqm.low,
             estimate: t.iqm.estimate,
@@ -152,8 +155,8 @@ impl SettingReport {
             ""
         };
         let caption = format!(
-            "After {steps} steps: the interquartile mean of the runs' scores with its 95% bootstrap interval; in brackets \
-             the number of runs.{off}"
+            "After {steps} steps: the interquartile mean of the runs' scores with its 95% bootstrap interval, and how \
+             many of the runs made so many steps. One run has no interval.{off}"
         );
         let intervals = Intervals {
             title: format!("After {steps} steps"),
@@ -170,21 +173,25 @@ impl SettingReport {
         let steps = self.comparisons[0].steps;
         let alike = self.comparisons.iter().all(|c| c.steps == steps);
         let rows = self.comparisons.iter().map(|c| {
-            let at = if alike { String::new() } else { format!(" at {}k", c.steps as f64 / 1e3) };
-            row(format!("over {}{at}", c.over), self.colour(&c.over), c.improvement)
+            let at = match alike {
+                true => String::new(),
+                false => format!("after {} steps, ", thousands(c.steps as f64)),
+            };
+            let note = format!("{at}{} and {} runs", c.runs[0], c.runs[1]);
+            row(format!("over {}", c.over), note, self.colour(&c.over), c.improvement)
         });
         let after = if alike { format!(" after {} steps", thousands(steps as f64)) } else { String::new() };
         let caption = format!(
             "The probability that a run of {first} ends better than a run of another team after as many steps, with its 95% \
-             bootstrap interval. At 0.5 they are alike."
+             bootstrap interval, and the numbers of runs of both. At 0.5 they are alike."
         );
         let intervals = improvement(format!("How often {first} is better{after}"), rows.collect());
         Some(Figure::intervals(format!("{}-improvement", self.slug), caption, intervals))
     }
 
-    /// The hardest threshold that half of the runs of two teams pass, or of one.
+    /// The hardest threshold that two teams pass in the median, or one.
     fn steps(&self) -> Option<Figure> {
-        let half = |t: &&TeamPassing| 2 * t.passed >= t.runs;
+        let half = |t: &&TeamPassing| t.median.estimate.is_finite();
         let passed_by = |count: usize| {
             self.thresholds
                 .iter()
@@ -193,22 +200,37 @@ impl SettingReport {
         };
         let threshold = passed_by(2).or_else(|| passed_by(1))?;
         let row = |t: &TeamPassing| {
-            let budget = t.budget as f64;
+            // Beyond what is known there is an arrow.
+            let end = t.more_than.unwrap_or(t.budget as f64);
+            let ends = match (t.more_than, t.median.low.is_nan()) {
+                (None, true) => [f64::NAN; 2],
+                _ => [t.median.low, t.median.high].map(|v| v.min(end)),
+            };
+            let goes_on = t.more_than.is_some() || t.median.high > end;
+            let few = if t.known < t.runs { format!("; {} known", t.known) } else { String::new() };
             Row {
-                name: format!("{} ({}/{})", t.method, t.passed, t.runs),
+                name: t.method.clone(),
+                note: format!("{} of {} passed{few}", t.passed, count(t.runs, "run")),
                 colour: self.colour(&t.method),
-                low: t.median.low.min(budget),
+                low: ends[0],
                 estimate: t.median.estimate,
-                high: t.median.high.min(budget),
-                beyond: if t.median.high > budget { Beyond::Upwards } else { Beyond::Nothing },
+                high: ends[1],
+                beyond: if goes_on { Beyond::Upwards } else { Beyond::Nothing },
             }
         };
         let side = if self.measure.sign() > 0.0 { "above" } else { "below" };
         let goal = format!("{} {side} {}", self.measure.name(), threshold.threshold);
+        let known = match threshold.teams.iter().any(|t| t.known < t.runs) {
+            true => {
+                " Known are those that had passed by the median or went on for so long; others ended before, and count until \
+                 their end."
+            }
+            false => "",
+        };
         let caption = format!(
-            "Environment steps until the mean of the last training episodes had a {goal}: the median over all runs with \
-             its 95% bootstrap interval. In brackets how many runs got there; those that did not count as more than they \
-             had, and an arrow says that the interval goes on beyond the budget."
+            "Environment steps until the mean of the last training episodes had a {goal}: the median over all runs \
+             (Kaplan-Meier) with its 95% bootstrap interval, and how many of the runs got there.{known} An arrow says \
+             that nobody knows how far it goes on: the runs ended before."
         );
         let intervals = Intervals {
             title: format!("Steps to a {goal}"),
@@ -237,13 +259,14 @@ impl SettingReport {
         let series = after.teams.iter().map(|t| {
             let scores: Vec<f64> = t.scores.iter().map(|s| s * sign).collect();
             let points = places.iter().zip(profile(&[&scores], &taus)).map(|(x, i)| point(*x, i)).collect();
-            Series { name: t.method.clone(), colour: self.colour(&t.method), points }
+            let name = format!("{} ({} of {})", t.method, t.runs, t.of);
+            Series { name, colour: self.colour(&t.method), points }
         });
         let side = if sign > 0.0 { "above" } else { "below" };
         let steps = thousands(after.steps as f64);
         let caption = format!(
             "Performance profiles after {steps} steps: the part of the runs with a score {side} a value, with 95% bootstrap \
-             bands for each value."
+             bands for each value; in brackets how many of the runs made so many steps."
         );
         let chart = Chart {
             title: format!("All runs after {steps} steps"),
@@ -262,7 +285,11 @@ impl Together {
     fn figures(&self) -> Vec<Figure> {
         let colour = |method: &str| {
             let found = equimarl_learn::Method::ALL.into_iter().find(|m| m.name() == method);
-            found.map_or(crate::figure::Colour::new(7), crate::figure::Colour::of)
+            found.map_or(Colour::new(7), Colour::of)
+        };
+        let runs = |t: &TeamTogether| {
+            let each: Vec<String> = t.runs.iter().map(usize::to_string).collect();
+            each.join(" + ")
         };
         let names: Vec<String> = self
             .settings
@@ -275,7 +302,7 @@ impl Together {
         let any_broken = self.teams.iter().any(broken) && !self.teams.iter().all(broken);
         let of = |t: &TeamTogether| Row {
             beyond: if any_broken && broken(t) { Beyond::All } else { Beyond::Nothing },
-            ..row(t.method.clone(), colour(&t.method), t.iqm)
+            ..row(t.method.clone(), format!("{} runs", runs(t)), colour(&t.method), t.iqm)
         };
         let means = Intervals {
             title: "All settings with a known optimum".into(),
@@ -290,27 +317,30 @@ impl Together {
         };
         let caption = format!(
             "The interquartile mean over all runs of all settings ({over}) with its 95% bootstrap interval, runs resampled \
-             within each setting.{off}"
+             within each setting; below the names the number of runs in each.{off}"
         );
         let mut figures = vec![Figure::intervals("all-iqm".into(), caption, means)];
         let rows: Vec<Row> = self
             .teams
             .iter()
             .filter_map(|t| {
-                Some(row(format!("over {}", t.method), colour(&t.method), t.improvement_of_first?))
+                let note = format!("{} runs", runs(t));
+                Some(row(format!("over {}", t.method), note, colour(&t.method), t.improvement_of_first?))
             })
             .collect();
         if let (Some(first), false) = (self.teams.first(), rows.is_empty()) {
             let caption = format!(
                 "The probability that a run of {} ends better, as the mean over the settings, with its 95% bootstrap \
-                 interval.",
-                first.method
+                 interval. Below the names the other's runs in each setting; {} has {}.",
+                first.method,
+                first.method,
+                runs(first)
             );
             let intervals = improvement(format!("How often {} is better", first.method), rows);
             figures.push(Figure::intervals("all-improvement".into(), caption, intervals));
         }
         let series = self.teams.iter().map(|t| Series {
-            name: t.method.clone(),
+            name: format!("{} ({})", t.method, runs(t)),
             colour: colour(&t.method),
             points: self.taus.iter().zip(&t.profile).map(|(x, i)| point(*x, *i)).collect(),
         });
@@ -324,7 +354,9 @@ impl Together {
             ..Chart::default()
         };
         let caption =
-            "Performance profiles of the normalised scores, with 95% bootstrap bands for each value.".into();
+            "Performance profiles of the normalised scores, with 95% bootstrap bands for each value; in brackets the number of \
+             runs in each setting."
+                .into();
         figures.push(Figure::chart("all-profile".into(), caption, chart));
         figures
     }
@@ -341,8 +373,8 @@ fn improvement(title: String, rows: Vec<Row>) -> Intervals {
     }
 }
 
-fn row(name: String, colour: crate::figure::Colour, i: Interval) -> Row {
-    Row { name, colour, low: i.low, estimate: i.estimate, high: i.high, beyond: Beyond::Nothing }
+fn row(name: String, note: String, colour: Colour, i: Interval) -> Row {
+    Row { name, note, colour, low: i.low, estimate: i.estimate, high: i.high, beyond: Beyond::Nothing }
 }
 
 fn point(x: f64, i: Interval) -> Point {

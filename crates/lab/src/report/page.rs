@@ -7,8 +7,8 @@ use super::study::Study;
 use crate::choose::UP_TO;
 use crate::figure::{dark_rules, escape};
 use crate::record::State;
-use crate::report::tables::thousands;
 use crate::statistics::RESAMPLES;
+use crate::words::{count, thousands};
 
 const STYLE: &str = include_str!("style.css");
 
@@ -16,6 +16,7 @@ const FIGURES: &str = "<meta name=\"figures\" content=\"";
 
 /// The page. `command` is what made it, `made_by` which version.
 pub fn page(study: &Study, command: &str, made_by: &str) -> String {
+    let figures = study.figures();
     let mut body = String::from("<header>\n<h1>What the runs amount to</h1>\n");
     body += &lead(study);
     body += &notes(study);
@@ -33,9 +34,7 @@ pub fn page(study: &Study, command: &str, made_by: &str) -> String {
                 .collect::<Vec<_>>()
                 .join("; ")
         ));
-        let figures: Vec<Figure> =
-            study.figures().into_iter().filter(|f| f.name.starts_with("all-")).collect();
-        body += &gallery(&figures);
+        body += &gallery(figures.iter().filter(|f| f.name.starts_with("all-")));
         body += "</section>\n";
     }
     for setting in &study.settings {
@@ -49,7 +48,7 @@ pub fn page(study: &Study, command: &str, made_by: &str) -> String {
         escape(command),
         escape(made_by)
     );
-    let names: Vec<String> = study.figures().into_iter().map(|f| f.name).collect();
+    let names: Vec<&str> = figures.iter().map(|f| f.name.as_str()).collect();
     format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
@@ -75,16 +74,20 @@ fn paragraph(text: &str) -> String {
 }
 
 fn lead(study: &Study) -> String {
-    let count = |wanted: fn(&State) -> bool| study.runs.iter().filter(|r| wanted(&r.state)).count();
-    let finished = count(|s| *s == State::Finished);
-    let unfinished = count(|s| *s == State::Unfinished);
-    let failed = count(|s| matches!(s, State::Failed(_)));
+    let state = |wanted: fn(&State) -> bool| study.runs.iter().filter(|r| wanted(&r.state)).count();
     let mut text = format!(
-        "{} runs: {finished} finished, {unfinished} unfinished, {failed} failed",
-        study.runs.len() + study.unreadable.len()
+        "{}: {} finished, {} unfinished, {} failed",
+        count(study.runs.len(), "run"),
+        state(|s| *s == State::Finished),
+        state(|s| *s == State::Unfinished),
+        state(|s| matches!(s, State::Failed(_)))
     );
+    let left_out = study.left_out().count();
+    if left_out > 0 {
+        text += &format!("; {left_out} of them left out");
+    }
     if !study.unreadable.is_empty() {
-        text += &format!(", {} unreadable", study.unreadable.len());
+        text += &format!("; {} unreadable", count(study.unreadable.len(), "more place"));
     }
     text.push('.');
     if !study.made_by.is_empty() {
@@ -119,11 +122,18 @@ fn contents(study: &Study) -> String {
     format!("<nav aria-label=\"Contents\">\n{links}</nav>\n")
 }
 
-fn gallery(figures: &[Figure]) -> String {
+fn gallery<'a>(figures: impl Iterator<Item = &'a Figure>) -> String {
     let one = |f: &Figure| {
-        format!("<figure>\n{}<figcaption>{}</figcaption>\n</figure>\n", f.inline(), escape(&f.caption))
+        let link =
+            |ending: &str| format!(" <a href=\"{}.{ending}\">{}</a>", escape(&f.name), ending.to_uppercase());
+        let files: String = Figure::ENDINGS.into_iter().map(link).collect();
+        format!(
+            "<figure>\n{}<figcaption>{}{files}</figcaption>\n</figure>\n",
+            f.drawing.inline(),
+            escape(&f.caption)
+        )
     };
-    format!("<div class=\"figures\">\n{}</div>\n", figures.iter().map(one).collect::<String>())
+    format!("<div class=\"figures\">\n{}</div>\n", figures.map(one).collect::<String>())
 }
 
 fn section(setting: &SettingReport) -> String {
@@ -133,7 +143,7 @@ fn section(setting: &SettingReport) -> String {
         escape(&title(&setting.setting))
     );
     body += &paragraph(&references(setting));
-    body += &gallery(&setting.figures());
+    body += &gallery(setting.figures().iter());
     body += "<h3>Where the teams ended</h3>\n";
     body += &setting.final_table();
     if !setting.comparisons.is_empty() {
@@ -202,15 +212,20 @@ fn methods() -> String {
     let mut body = String::from("<section id=\"how\">\n<h2>How numbers are made</h2>\n");
     body += &paragraph(
         "Score of a run after N steps: the mean of its training curve (sampled actions; the mean return of the last 100 \
-         episodes, or the mean waiting time of the last 20) over the last tenth of the steps before N. Teams with different \
-         budgets are compared after as many steps as both made. Evaluated values are of episodes that are the same for \
-         all, after the last step.",
+         episodes, or the mean waiting time of the last 20) over the last tenth of the steps before N. A run that ended before \
+         N does not count there, and every number says how many runs it stands on. Teams are compared after the most steps that \
+         five runs of both made, or the most runs if there are fewer. Evaluated values are of episodes that are the same for \
+         all, after the last step of runs that ended just there.",
     );
     body += &paragraph(&format!(
         "Interquartile mean (IQM): the mean without the lowest and the highest quarter of the runs. Intervals: 95%, by the \
-         percentile bootstrap with {} resamples, runs resampled within each team and setting. Probability of improvement: \
+         percentile bootstrap with {} resamples, runs resampled within each team and setting; one run has none. Probability of \
+         improvement: \
          Mann-Whitney, ties count half. Better by: the median of the differences between all pairs of runs (Hodges and \
-         Lehmann). Steps to a threshold: runs that never pass count as more than their budget.",
+         Lehmann). Steps to a threshold: the median by Kaplan and Meier, in which a run that ended before it passed counts until \
+         its own end, and one that failed until the end of its budget. Known by then are runs that had passed or went on for so \
+         long; over N says that half of the runs are known to need more than N, and open that the runs ended before the end of \
+         the interval.",
         thousands(RESAMPLES as f64)
     ));
     body + "</section>\n"
@@ -218,9 +233,9 @@ fn methods() -> String {
 
 fn runs(study: &Study) -> String {
     format!(
-        "<section id=\"runs\">\n<h2>All runs</h2>\n<details>\n<summary>{} runs and how they stand</summary>\n{}</details>\n\
+        "<section id=\"runs\">\n<h2>All runs</h2>\n<details>\n<summary>{} and how they stand</summary>\n{}</details>\n\
          </section>\n",
-        study.runs.len() + study.unreadable.len(),
+        count(study.runs.len() + study.unreadable.len(), "place"),
         study.runs_table()
     )
 }

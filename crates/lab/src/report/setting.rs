@@ -2,13 +2,12 @@
 
 use super::compare::Comparison;
 use super::references::References;
-use super::score::{After, Quartiles, TeamScore, continued, counts, score};
+use super::score::{After, Quartiles, TeamScore, continued};
 use super::thresholds::ThresholdReport;
 use crate::figure::{Colour, Measure};
 use crate::record::{Record, State};
 use crate::setting::{Setting, Team};
-use equimarl_learn::{Evaluation, Summary};
-use equimarl_worlds::{Registry, Summary as Played};
+use equimarl_worlds::Registry;
 use serde::Serialize;
 use std::collections::BTreeSet;
 
@@ -41,11 +40,13 @@ pub struct TeamReport {
     pub failed: usize,
     /// The number of its parameters.
     pub parameters: Option<u64>,
-    /// The measure in evaluation after the last step, with the greedy actions.
+    /// The number of steps after which most of its runs ended, and were evaluated.
+    pub evaluated_after: Option<u64>,
+    /// The measure in evaluation then, with the greedy actions.
     pub evaluated_greedy: Option<Quartiles>,
     /// The same with sampled actions.
     pub evaluated_sampled: Option<Quartiles>,
-    /// Environment steps a second, the median.
+    /// Environment steps a second, the median of those that are finished.
     pub steps_per_second: Option<f64>,
     #[serde(skip)]
     pub(super) colour: Colour,
@@ -65,7 +66,7 @@ pub struct SettingReport {
     pub references: References,
     /// The teams.
     pub teams: Vec<TeamReport>,
-    /// Scores after as many steps as some team's budget.
+    /// Scores after as many steps as all runs of some team made, and as the longest of some team.
     pub after: Vec<After>,
     /// The first team against every other.
     pub comparisons: Vec<Comparison>,
@@ -95,13 +96,17 @@ impl SettingReport {
     ) -> SettingReport {
         let measure = Measure::of(&setting.world);
         let references = References::of(registry, &setting.config, &measure, &setting.runs);
-        let reports: Vec<TeamReport> = teams.iter().map(|t| TeamReport::of(t, &measure)).collect();
-        let budgets: BTreeSet<u64> =
-            teams.iter().filter_map(|t| t.ended.iter().map(|r| r.config.steps).max()).collect();
-        let after: Vec<After> = budgets
-            .into_iter()
-            .map(|steps| After { steps, teams: scores(teams, &measure, steps, references.random) })
-            .collect();
+        let budgets = |t: &TeamRuns<'_>| {
+            let all = || t.ended.iter().map(|r| r.config.steps);
+            [all().min(), all().max()]
+        };
+        let points: BTreeSet<u64> = teams.iter().flat_map(budgets).flatten().collect();
+        let score = |steps: u64| {
+            let teams = teams.iter().filter_map(|t| TeamScore::of(t, &measure, steps, references.random));
+            After { steps, teams: teams.collect() }
+        };
+        let after: Vec<After> = points.into_iter().map(score).collect();
+        let reports = teams.iter().map(|t| TeamReport::of(t, &after)).collect();
         let names: Vec<String> = teams.iter().map(|t| t.team.name()).collect();
         let random = references.random;
         SettingReport {
@@ -125,23 +130,15 @@ impl SettingReport {
     }
 }
 
-fn scores(teams: &[TeamRuns<'_>], measure: &Measure, steps: u64, random: Option<f64>) -> Vec<TeamScore> {
-    let of = |team: &TeamRuns<'_>| {
-        let runs = team.ended.iter().filter(|r| counts(r, steps));
-        let scores: Vec<f64> = runs.filter_map(|r| score(r, measure, steps, random)).collect();
-        (!scores.is_empty()).then(|| TeamScore::of(team.team.name(), scores))
-    };
-    teams.iter().filter_map(of).collect()
-}
-
 impl TeamReport {
-    fn of(runs: &TeamRuns<'_>, measure: &Measure) -> TeamReport {
+    fn of(runs: &TeamRuns<'_>, after: &[After]) -> TeamReport {
         let count = |wanted: fn(&State) -> bool| runs.all.iter().filter(|r| wanted(&r.state)).count();
         let summaries = || runs.ended.iter().filter_map(|r| r.summary.as_ref());
-        let evaluated = |how: fn(&Evaluation) -> &Played| {
-            let value = |s: &Summary| measure.of_played(how(s.evaluation.as_ref()?)).filter(|v| !v.is_nan());
-            Quartiles::of(&summaries().filter_map(value).collect::<Vec<f64>>())
-        };
+        let evaluated = after.iter().filter_map(|a| {
+            let team = a.team(&runs.team.name())?;
+            Some((team.evaluated_sampled.or(team.evaluated_greedy)?.runs, a.steps, team))
+        });
+        let evaluated = evaluated.max_by_key(|(runs, steps, _)| (*runs, *steps));
         let speeds: Vec<f64> = summaries().map(|s| s.steps_per_second).filter(|s| !s.is_nan()).collect();
         let mut seeds: Vec<u64> = runs.all.iter().map(|r| r.config.seed).collect();
         seeds.sort_unstable();
@@ -154,8 +151,9 @@ impl TeamReport {
             unfinished: count(|s| *s == State::Unfinished),
             failed: count(|s| matches!(s, State::Failed(_))),
             parameters: summaries().next().map(|s| s.parameters as u64),
-            evaluated_greedy: evaluated(|e| &e.greedy),
-            evaluated_sampled: evaluated(|e| &e.sampled),
+            evaluated_after: evaluated.map(|(_, steps, _)| steps),
+            evaluated_greedy: evaluated.and_then(|(.., team)| team.evaluated_greedy),
+            evaluated_sampled: evaluated.and_then(|(.., team)| team.evaluated_sampled),
             steps_per_second: Quartiles::of(&speeds).map(|q| q.median),
             colour: runs.team.colour(),
         }

@@ -4,6 +4,7 @@ use super::setting::TeamRuns;
 use crate::choose::{Choice, choose_for};
 use crate::record::{Record, State};
 use crate::setting::{Setting, Team, one_per_seed};
+use crate::words::thousands;
 use serde::Serialize;
 use std::collections::BTreeSet;
 
@@ -17,6 +18,21 @@ pub enum ChosenOn {
     ReportedSeeds,
     /// There is one rate per method, and nothing that says how it was chosen.
     Unknown,
+}
+
+/// What is reported instead of a run.
+pub(super) enum Instead<'a> {
+    Rate(f64),
+    Run(&'a Record),
+}
+
+/// What readers must be told.
+#[derive(Default)]
+pub(super) struct Said<'a> {
+    pub notes: Vec<String>,
+    /// Runs that are in no number, and why: they have another learning rate than the one that is reported, or their seed has a run
+    /// that counts instead.
+    pub left_out: Vec<(&'a Record, Instead<'a>)>,
 }
 
 /// A setting with its runs by stage.
@@ -44,10 +60,10 @@ impl<'a> Staged<'a> {
     }
 
     /// The choice of each team's rate, the runs that are reported at that rate, and what readers must be told.
-    pub fn teams(&self, notes: &mut Vec<String>) -> (Vec<Choice>, Vec<TeamRuns<'a>>, ChosenOn) {
+    pub fn teams(&self, said: &mut Said<'a>) -> (Vec<Choice>, Vec<TeamRuns<'a>>, ChosenOn) {
         let name = &self.setting.name;
         if self.reported.is_empty() {
-            notes.push(format!(
+            said.notes.push(format!(
                 "{name}: there are only runs that were made to choose learning rates. What is shown of them is the best of \
                  several tries and flatters; make runs with other seeds."
             ));
@@ -60,25 +76,27 @@ impl<'a> Staged<'a> {
         let mut teams = vec![];
         let mut chosen_on = if self.choosing.is_empty() { ChosenOn::Unknown } else { ChosenOn::OtherSeeds };
         for team in basis.teams() {
-            choices.push(choose_for(&basis, &team));
+            let choice = choose_for(&basis, &team);
+            said.notes.extend(uneven(&choice));
+            choices.push(choice);
         }
         for team in shown.teams() {
             let choice = choices.iter().find(|c| c.method == team.name());
             if choice.is_none() {
                 // Others were chosen for.
-                notes.push(format!(
+                said.notes.push(format!(
                     "{name}: nothing says how the learning rate of {} was chosen.",
                     team.name()
                 ));
             }
-            let (runs, flattered) = pick(&shown.runs_of(&team), &team, choice, name, notes);
+            let (runs, flattered) = pick(&shown.runs_of(&team), &team, choice, name, said);
             if flattered || self.same_seeds(&team) || self.reported.is_empty() {
                 chosen_on = ChosenOn::ReportedSeeds;
             }
             teams.extend(runs);
         }
         if chosen_on == ChosenOn::ReportedSeeds && !self.reported.is_empty() {
-            notes.push(format!(
+            said.notes.push(format!(
                 "{name}: learning rates were chosen on the seeds that are reported here. The best of several tries looks \
                  better than it is; choose on other seeds (runs of a sweep whose name ends in -rates, or --rates)."
             ));
@@ -101,7 +119,7 @@ fn pick<'a>(
     team: &Team,
     choice: Option<&Choice>,
     setting: &str,
-    notes: &mut Vec<String>,
+    said: &mut Said<'a>,
 ) -> (Option<TeamRuns<'a>>, bool) {
     let mut rates: Vec<f64> = runs.iter().map(|r| r.config.learning_rate).collect();
     rates.sort_by(f64::total_cmp);
@@ -110,7 +128,7 @@ fn pick<'a>(
     let (rate, flattered) = match (&rates[..], chosen) {
         ([], _) => return (None, false),
         ([only], Some(chosen)) if chosen != *only => {
-            notes.push(format!(
+            said.notes.push(format!(
                 "{setting}: {} is reported at a learning rate of {only}, but {chosen} would have been chosen.",
                 team.name()
             ));
@@ -129,7 +147,7 @@ fn pick<'a>(
             let why = chosen.map_or("no rate could be chosen".into(), |c| {
                 format!("{c}, which was chosen, is not among them")
             });
-            notes.push(format!(
+            said.notes.push(format!(
                 "{setting}: {} has runs at {}, and {why}; the first is shown.",
                 team.name(),
                 list.join(", ")
@@ -137,10 +155,12 @@ fn pick<'a>(
             (several[0], false)
         }
     };
-    let at_rate: Vec<&Record> = runs.iter().copied().filter(|r| r.config.learning_rate == rate).collect();
+    let (at_rate, other): (Vec<&'a Record>, Vec<&'a Record>) =
+        runs.iter().copied().partition(|r| r.config.learning_rate == rate);
+    said.left_out.extend(other.into_iter().map(|r| (r, Instead::Rate(rate))));
     let all = one_per_seed(&at_rate);
     if all.len() < at_rate.len() {
-        notes.push(format!(
+        said.notes.push(format!(
             "{setting}: {} has several runs of the same seed, which are not independent; of each seed the longest counts ({} \
              of {}).",
             team.name(),
@@ -148,6 +168,25 @@ fn pick<'a>(
             at_rate.len()
         ));
     }
+    for run in at_rate.iter().filter(|r| !all.iter().any(|a| std::ptr::eq(*a, **r))) {
+        let counts = all.iter().find(|a| a.config.seed == run.config.seed);
+        said.left_out.extend(counts.map(|counts| (*run, Instead::Run(counts))));
+    }
     let ended = all.iter().copied().filter(|r| r.state != State::Unfinished).collect();
     (Some(TeamRuns { team: team.clone(), learning_rate: rate, all, ended }), flattered)
+}
+
+/// Areas of runs that ended before others are of another part of training.
+fn uneven(choice: &Choice) -> Option<String> {
+    let steps = || choice.rates.iter().flat_map(|r| &r.up_to);
+    let (least, most) = (steps().min()?, steps().max()?);
+    (choice.rates.len() > 1 && least < most).then(|| {
+        format!(
+            "{}: the learning rates of {} were compared on runs of different lengths, from {} steps to {}.",
+            choice.setting,
+            choice.method,
+            thousands(*least as f64),
+            thousands(*most as f64)
+        )
+    })
 }

@@ -1,18 +1,18 @@
 //! Everything that a report says, before it is written down.
 
-use super::setting::{SettingReport, TeamReport};
-use super::stage::{ChosenOn, Staged};
+use super::score::FEW;
+use super::setting::SettingReport;
+use super::stage::{ChosenOn, Instead, Said, Staged};
 use super::together::Together;
 use crate::choose::Choice;
 use crate::gather::{Found, Gathered};
 use crate::record::{Record, State};
+use crate::words::{count, thousands};
 use equimarl_learn::Summary;
 use equimarl_worlds::Registry;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
-
-/// Intervals of fewer runs are not to be trusted.
-const FEW: usize = 5;
+use std::path::PathBuf;
 
 /// A run in the list of all runs.
 #[derive(Clone, Debug, Serialize)]
@@ -31,6 +31,10 @@ pub struct RunLine {
     pub of: u64,
     /// Whether it was made to choose learning rates.
     pub for_choosing: bool,
+    /// Why it is in no number, if it is not.
+    pub left_out: Option<String>,
+    /// What is wrong with its learning curve, if anything is.
+    pub damage: Option<String>,
 }
 
 /// What many runs amount to.
@@ -60,13 +64,18 @@ impl Study {
     /// Of runs that were found; those in `rates`, and those of sweeps whose name ends in `-rates`, chose learning rates.
     pub fn of(registry: &Registry, gathered: &Gathered, rates: &Gathered) -> Study {
         // A run may have been made twice, once to choose and once to be reported: then it is both.
-        let explicit: BTreeSet<&str> = rates.runs.iter().map(|f| f.place.as_str()).collect();
-        let stage = |f: &Found| f.for_choosing() || explicit.contains(f.place.as_str());
-        let known: BTreeSet<&str> =
-            gathered.runs.iter().filter(|f| stage(f)).map(|f| f.record.config_hash.as_str()).collect();
-        let extra = rates.runs.iter().filter(|f| !known.contains(f.record.config_hash.as_str()));
-        let found: Vec<(&Found, bool)> =
-            gathered.runs.iter().map(|f| (f, stage(f))).chain(extra.map(|f| (f, true))).collect();
+        let explicit: BTreeSet<(PathBuf, &str)> = rates.runs.iter().map(Found::really).collect();
+        let stage = |f: &Found| f.for_choosing() || explicit.contains(&f.really());
+        let mut found: Vec<(&Found, bool)> = gathered.runs.iter().map(|f| (f, stage(f))).collect();
+        let mut left_out: Vec<(&Found, String)> = vec![];
+        for f in &rates.runs {
+            let same = |(g, yes): &&(&Found, bool)| *yes && g.record.config_hash == f.record.config_hash;
+            match found.iter().find(same) {
+                None => found.push((f, true)),
+                Some((g, _)) if g.really() == f.really() => {}
+                Some((g, _)) => left_out.push((f, f.repeats(g))),
+            }
+        }
         let records: Vec<&Record> = found.iter().map(|(f, _)| &f.record).collect();
         let choosing = |r: &Record| found.iter().any(|(f, yes)| *yes && std::ptr::eq(&f.record, r));
         let mut study = Study {
@@ -75,33 +84,77 @@ impl Study {
             choice: vec![],
             settings: vec![],
             together: None,
-            runs: found.iter().map(|(f, yes)| RunLine::of(f, *yes)).collect(),
-            unreadable: gathered.unreadable.iter().chain(&rates.unreadable).cloned().collect(),
+            runs: vec![],
+            unreadable: both(&gathered.unreadable, &rates.unreadable, |a, b| a == b),
             made_by: origins(&records, |s| Some(format!("{} ({})", s.version.as_ref()?, s.commit.as_ref()?))),
             made_on: origins(&records, |s| s.cpu.clone()),
         };
+        let mut said = Said::default();
         for staged in Staged::all(&records, choosing) {
-            let (choices, teams, chosen_on) = staged.teams(&mut study.notes);
+            let (choices, teams, chosen_on) = staged.teams(&mut said);
             study.chosen_on.insert(staged.setting.name.clone(), chosen_on);
             study.choice.extend(choices);
             study.settings.push(SettingReport::of(registry, &staged.setting, &teams, staged.held_out()));
         }
         study.together = Together::of(&study.settings);
+        let why = |f: &Found, instead: &Instead<'_>| match instead {
+            Instead::Rate(rate) => {
+                format!("its learning rate is {}, and {rate} is reported", f.record.config.learning_rate)
+            }
+            Instead::Run(run) => {
+                let place =
+                    found.iter().find(|(f, _)| std::ptr::eq(&f.record, *run)).map(|(f, _)| f.place.as_str());
+                format!("{} has the same seed, and counts", place.unwrap_or(&run.name))
+            }
+        };
+        let line = |(f, yes): &(&Found, bool)| {
+            let instead = said.left_out.iter().find(|(r, _)| std::ptr::eq(*r, &f.record));
+            RunLine::of(f, *yes, instead.map(|(_, instead)| why(f, instead)))
+        };
+        study.runs = found.iter().map(line).collect();
+        let not = both(&gathered.left_out, &rates.left_out, |(a, _), (b, _)| a.really() == b.really());
+        let not = not.iter().map(|(f, why)| (f, why.clone())).chain(left_out);
+        study.runs.extend(not.map(|(f, why)| RunLine::of(f, stage(f), Some(why))));
+        study.notes = said.notes;
+        study.notes.extend(both(&gathered.notes, &rates.notes, |a, b| a == b));
         study.note_states();
         study.note_few_runs();
         study
     }
 
-    /// Intervals of a handful of runs look more certain than they are.
+    /// Runs that are in no number.
+    pub fn left_out(&self) -> impl Iterator<Item = &RunLine> {
+        self.runs.iter().filter(|r| r.left_out.is_some())
+    }
+
+    /// Intervals of a handful of runs look more certain than they are. Every number is looked at, not every team: of many runs, few
+    /// may have gone so far.
     fn note_few_runs(&mut self) {
         for setting in &self.settings {
-            let few = |t: &&TeamReport| (1..FEW).contains(&(t.finished + t.failed));
-            let names: Vec<&str> = setting.teams.iter().filter(few).map(|t| t.method.as_str()).collect();
-            if !names.is_empty() {
+            let mut numbers = vec![];
+            for after in &setting.after {
+                let few = after.teams.iter().filter(|t| t.runs < FEW);
+                let teams = few.map(|t| format!("{} ({} of {})", t.method, t.runs, t.of));
+                numbers.push((
+                    format!("after {} steps", thousands(after.steps as f64)),
+                    teams.collect::<Vec<_>>(),
+                ));
+            }
+            for threshold in &setting.thresholds {
+                // Where a team has few runs at all, it has been said.
+                let few = threshold.teams.iter().filter(|t| t.known < FEW && t.runs >= FEW);
+                let teams = few.map(|t| format!("{} ({} of {})", t.method, t.known, t.runs));
+                numbers.push((format!("steps to {}", threshold.threshold), teams.collect()));
+            }
+            let said = numbers.iter().filter(|(_, teams)| !teams.is_empty());
+            let said: Vec<String> =
+                said.map(|(what, teams)| format!("{what}, {}", teams.join(", "))).collect();
+            if !said.is_empty() {
                 self.notes.push(format!(
-                    "{}: fewer than {FEW} runs of {}; the intervals of so few are narrower than they should be.",
+                    "{}: fewer than {FEW} runs stand behind some numbers: {}. The intervals of so few are narrower than they \
+                     should be.",
                     setting.setting,
-                    names.join(", ")
+                    said.join("; ")
                 ));
             }
         }
@@ -109,35 +162,50 @@ impl Study {
 
     /// What is missing is said before anybody reads numbers.
     fn note_states(&mut self) {
-        let reported = || self.runs.iter().filter(|r| !r.for_choosing);
+        let counted = || self.runs.iter().filter(|r| r.left_out.is_none());
+        let reported = || counted().filter(|r| !r.for_choosing);
         let unfinished = reported().filter(|r| r.state == State::Unfinished).count();
         let failed = reported().filter(|r| matches!(r.state, State::Failed(_))).count();
         let mut notes = vec![];
         if unfinished > 0 {
             notes.push(format!(
                 "{}; unfinished runs are in the curves and nowhere else.",
-                runs(unfinished, "not finished")
+                are(unfinished, "run", "not finished")
             ));
         }
         if failed > 0 {
             notes.push(format!(
-                "{}; in the statistics a failed run counts as a team that acts at random, or as what it last was if \
+                "{} failed; in the statistics a failed run counts as a team that acts at random, or as what it last was if \
                  that is worse.",
-                runs(failed, "failed").replace(" is failed", " failed").replace(" are failed", " failed")
+                count(failed, "run")
+            ));
+        }
+        let damaged = counted().filter(|r| r.damage.is_some()).count();
+        if damaged > 0 {
+            notes.push(format!(
+                "A part of the learning curve is missing of {}; the list at the end says why.",
+                count(damaged, "run")
             ));
         }
         if !self.unreadable.is_empty() {
             notes.push(format!(
                 "{}; the list at the end says why.",
-                runs(self.unreadable.len(), "not readable")
+                are(self.unreadable.len(), "place", "not readable")
             ));
         }
         self.notes.extend(notes);
     }
 }
 
-fn runs(count: usize, what: &str) -> String {
-    if count == 1 { format!("1 run is {what}") } else { format!("{count} runs are {what}") }
+/// Two lists as one; what is the same in both comes once, since a place may have been named twice.
+fn both<T: Clone>(first: &[T], second: &[T], same: impl Fn(&T, &T) -> bool) -> Vec<T> {
+    let new = second.iter().filter(|b| !first.iter().any(|a| same(a, b)));
+    first.iter().chain(new).cloned().collect()
+}
+
+/// 1 run is damaged, 2 runs are damaged.
+fn are(n: usize, what: &str, how: &str) -> String {
+    format!("{} {} {how}", count(n, what), if n == 1 { "is" } else { "are" })
 }
 
 /// What different summaries say of their origin.
@@ -147,7 +215,7 @@ fn origins(records: &[&Record], of: impl Fn(&Summary) -> Option<String>) -> Vec<
 }
 
 impl RunLine {
-    fn of(found: &Found, for_choosing: bool) -> RunLine {
+    fn of(found: &Found, for_choosing: bool, left_out: Option<String>) -> RunLine {
         let record = &found.record;
         RunLine {
             name: record.name.clone(),
@@ -157,6 +225,8 @@ impl RunLine {
             steps: record.curve.steps.last().copied().unwrap_or(0),
             of: record.config.steps,
             for_choosing,
+            left_out,
+            damage: record.damage.clone(),
         }
     }
 }

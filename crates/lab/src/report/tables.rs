@@ -3,10 +3,11 @@
 use super::score::Quartiles;
 use super::setting::SettingReport;
 use super::study::Study;
+use super::thresholds::open;
 use crate::choose::{Choice, RateScore};
 use crate::figure::{Measure, escape};
 use crate::record::State;
-use crate::statistics::Interval;
+use crate::words::{count, number, thousands};
 
 /// A table with a heading; cells are text.
 pub(super) fn table(heading: &[&str], rows: &[Vec<String>]) -> String {
@@ -22,37 +23,11 @@ pub(super) fn table(heading: &[&str], rows: &[Vec<String>]) -> String {
     )
 }
 
-/// 12,345; rounded to whole numbers.
-pub(super) fn thousands(value: f64) -> String {
-    if !value.is_finite() {
-        return "-".into();
-    }
-    let digits = format!("{:.0}", value.abs());
-    let mut text = String::new();
-    for (i, c) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(c);
-    }
-    if value < 0.0 { format!("-{text}") } else { text }
-}
-
-fn number(value: f64, decimals: usize) -> String {
-    if value.is_finite() { format!("{value:.decimals$}") } else { "-".into() }
-}
-
-/// Estimate and interval: 2.51 [2.48, 2.55].
-fn interval(i: Interval, decimals: usize) -> String {
-    let [low, estimate, high] = [i.low, i.estimate, i.high].map(|v| number(v, decimals));
-    format!("{estimate} [{low}, {high}]")
-}
-
-/// Median and quartiles: 2.51 (2.48 to 2.55).
+/// Median and quartiles: 2.51 (2.48 to 2.55), 5 runs.
 fn quartiles(q: Option<Quartiles>, decimals: usize) -> String {
     let Some(q) = q else { return "-".into() };
     let [low, median, high] = [q.low, q.median, q.high].map(|v| number(v, decimals));
-    format!("{median} ({low} to {high})")
+    format!("{median} ({low} to {high}), {}", count(q.runs, "run"))
 }
 
 /// Seeds in short: 1-15, 20.
@@ -83,40 +58,44 @@ impl SettingReport {
     /// Runs, learning rates, and where teams ended.
     pub(super) fn final_table(&self) -> String {
         let decimals = decimals(&self.measure);
-        let rows: Vec<Vec<String>> = self
-            .teams
-            .iter()
-            .map(|t| {
-                let own = self.after.iter().rev().find_map(|a| {
-                    let score = a.teams.iter().find(|s| s.method == t.method)?;
-                    Some((a.steps, score))
-                });
-                let mut runs = format!("{} finished", t.finished);
-                for (count, what) in [(t.unfinished, "unfinished"), (t.failed, "failed")] {
-                    if count > 0 {
-                        runs += &format!(", {count} {what}");
-                    }
+        let mut rows = vec![];
+        for t in &self.teams {
+            let mut states = format!("{} finished", t.finished);
+            for (count, what) in [(t.unfinished, "unfinished"), (t.failed, "failed")] {
+                if count > 0 {
+                    states += &format!(", {count} {what}");
                 }
-                vec![
-                    t.method.clone(),
-                    rate(t.learning_rate),
-                    runs,
-                    seeds(&t.seeds),
-                    own.map_or("-".into(), |(steps, _)| thousands(steps as f64)),
-                    own.map_or("-".into(), |(_, s)| interval(s.iqm, decimals)),
-                    own.map_or("-".into(), |(_, s)| quartiles(s.quartiles, decimals)),
-                    quartiles(t.evaluated_sampled, decimals),
-                    quartiles(t.evaluated_greedy, decimals),
-                    t.parameters.map_or("-".into(), |p| thousands(p as f64)),
-                ]
-            })
-            .collect();
+            }
+            let who = [t.method.clone(), rate(t.learning_rate), states, seeds(&t.seeds)];
+            let parameters = t.parameters.map_or("-".into(), |p| thousands(p as f64));
+            let scores: Vec<_> =
+                self.after.iter().filter_map(|a| Some((a.steps, a.team(&t.method)?))).collect();
+            for (steps, s) in &scores {
+                let mut row = who.to_vec();
+                row.extend([
+                    thousands(*steps as f64),
+                    format!("{} of {}", s.runs, s.of),
+                    s.iqm.text(decimals),
+                    quartiles(s.quartiles, decimals),
+                    quartiles(s.evaluated_sampled, decimals),
+                    quartiles(s.evaluated_greedy, decimals),
+                    parameters.clone(),
+                ]);
+                rows.push(row);
+            }
+            if scores.is_empty() {
+                let nothing = ["-".into(), format!("0 of {}", t.seeds.len())];
+                let row = who.into_iter().chain(nothing).chain(vec!["-".into(); 4]).chain([parameters]);
+                rows.push(row.collect());
+            }
+        }
         let heading = [
             "method",
             "learning rate",
             "runs",
             "seeds",
             "steps",
+            "runs that far",
             "training, IQM [95%]",
             "training, median (quartiles)",
             "evaluated, sampled actions",
@@ -135,13 +114,14 @@ impl SettingReport {
                 vec![
                     format!("{} over {}", c.method, c.over),
                     thousands(c.steps as f64),
-                    interval(c.improvement, 2),
-                    interval(c.better_by, decimals(&self.measure)),
+                    format!("{} and {}", c.runs[0], c.runs[1]),
+                    c.improvement.text(2),
+                    c.better_by.text(decimals(&self.measure)),
                 ]
             })
             .collect();
         let by = format!("better by ({}; median of differences) [95%]", self.measure.name());
-        table(&["comparison", "after steps", "probability of improvement [95%]", &by], &rows)
+        table(&["comparison", "after steps", "runs", "probability of improvement [95%]", &by], &rows)
     }
 
     /// Steps until thresholds were passed.
@@ -151,23 +131,21 @@ impl SettingReport {
             let side = if self.measure.sign() > 0.0 { "above" } else { "below" };
             let goal = format!("{side} {}", threshold.threshold);
             for t in &threshold.teams {
-                let steps = |v: f64| {
-                    if v.is_finite() { thousands(v) } else { format!("over {}", thousands(t.budget as f64)) }
-                };
                 let times = |v: f64| match v {
                     v if v.is_nan() => "-".into(),
                     v if v.is_infinite() => "more".into(),
                     v => format!("{v:.2}"),
                 };
-                let i = t.median;
                 rows.push(vec![
                     goal.clone(),
                     t.method.clone(),
                     format!("{} of {}", t.passed, t.runs),
-                    format!("{} [{}, {}]", steps(i.estimate), steps(i.low), steps(i.high)),
-                    format!("{} to {}", steps(t.low), steps(t.high)),
-                    t.times.map_or("-".into(), |x| {
-                        format!("{} [{}, {}]", times(x.estimate), times(x.low), times(x.high))
+                    t.median_text(),
+                    format!("{} of {}", t.known, t.runs),
+                    format!("{} to {}", open(t.low), open(t.high)),
+                    t.times.map_or("-".into(), |x| match x.low.is_nan() && x.high.is_nan() {
+                        true => format!("{} (no interval)", times(x.estimate)),
+                        false => format!("{} [{}, {}]", times(x.estimate), times(x.low), times(x.high)),
                     }),
                 ]);
             }
@@ -178,6 +156,7 @@ impl SettingReport {
             "method",
             "passed",
             "steps, median [95%]",
+            "runs known by then",
             "quartiles",
             &format!("times {first} [95%]"),
         ];
@@ -213,13 +192,20 @@ impl Study {
             .runs
             .iter()
             .map(|r| {
-                let state = match &r.state {
+                let mut state = match &r.state {
                     State::Finished => "finished".into(),
                     State::Unfinished => "unfinished".into(),
                     State::Failed(why) => format!("failed: {why}"),
                 };
+                if let Some(damage) = &r.damage {
+                    state += &format!("; {damage}");
+                }
                 let steps = format!("{} of {}", thousands(r.steps as f64), thousands(r.of as f64));
-                let purpose = if r.for_choosing { "choice of rates" } else { "report" };
+                let purpose = match &r.left_out {
+                    Some(why) => &format!("left out: {why}"),
+                    None if r.for_choosing => "choice of rates",
+                    None => "report",
+                };
                 vec![r.name.clone(), r.sweep.clone(), purpose.into(), state, steps, r.place.clone()]
             })
             .chain(self.unreadable.iter().map(|(place, why)| {
@@ -259,8 +245,6 @@ mod tests {
 
     #[test]
     fn numbers_for_people() {
-        assert_eq!([0.0, 999.0, 1000.0, 1_234_567.4].map(thousands), ["0", "999", "1,000", "1,234,567"]);
-        assert_eq!(thousands(-1500.0), "-1,500");
         assert_eq!(seeds(&[1, 2, 3, 7, 9, 10]), "1-3, 7, 9-10");
         assert_eq!([1e-3, 3e-4, 3e-5].map(rate), ["0.001", "0.0003", "3e-5"]);
         let text = table(&["a<b"], &[vec!["<script>".into()]]);

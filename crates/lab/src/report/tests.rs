@@ -22,7 +22,7 @@ fn run(sweep: &str, method: Method, rate: f64, seed: u64, steps: u64, value: f64
 }
 
 fn study(runs: Vec<Found>) -> Study {
-    Study::of(&builtin(), &Gathered { runs, unreadable: vec![] }, &Gathered::default())
+    Study::of(&builtin(), &Gathered { runs, ..Gathered::default() }, &Gathered::default())
 }
 
 #[test]
@@ -85,7 +85,7 @@ fn runs_of_both_stages_are_in_both() {
         .map(|found| Found { place: format!("rates {}", found.record.name), ..found })
         .collect();
     let shown: Vec<Found> = (1..=2).map(|seed| run("a", Method::Plain, 1e-3, seed, 50_000, 2.0)).collect();
-    let gathered = |runs: &[Found]| Gathered { runs: runs.to_vec(), unreadable: vec![] };
+    let gathered = |runs: &[Found]| Gathered { runs: runs.to_vec(), ..Gathered::default() };
     let nothing = Gathered::default();
     for (main, extra) in [
         (gathered(&[shown.clone(), rates.clone()].concat()), &nothing),
@@ -118,6 +118,108 @@ fn a_seed_counts_once() {
     assert_eq!(study.choice[0].rates[0].seeds, [1, 2]);
 }
 
+/// A demo of 60,000 steps and a sweep of 6,000: what one run of each team got to is not what five did.
+#[test]
+fn every_number_says_how_many_runs_it_stands_on() {
+    let mut runs = vec![];
+    for (method, value) in [(Method::Equivariant, 2.0), (Method::Plain, 1.0)] {
+        runs.extend((2..=5).map(|seed| run("sweep", method, 1e-3, seed, 6_000, value + 0.01 * seed as f64)));
+        runs.push(run("demo", method, 1e-3, 1, 60_000, value));
+    }
+    // Only the long ones got there, and late.
+    for found in &mut runs {
+        let long = found.record.config.steps == 60_000;
+        let reached = &mut found.record.summary.as_mut().unwrap().reached;
+        reached.remove("1.5");
+        if long {
+            reached.insert("1.5".into(), 20_000);
+        }
+    }
+    let study = study(runs);
+    let setting = &study.settings[0];
+    let points: Vec<(u64, usize, usize)> =
+        setting.after.iter().map(|a| (a.steps, a.teams[0].runs, a.teams[1].of)).collect();
+    assert_eq!(points, [(6_000, 5, 5), (60_000, 1, 5)]);
+    let alone = setting.after[1].teams[0].iqm;
+    assert!(alone.estimate == 2.0 && alone.low.is_nan() && alone.high.is_nan(), "{alone:?}");
+    let compared = &setting.comparisons[0];
+    assert_eq!((compared.steps, compared.runs, compared.improvement.estimate), (6_000, [5, 5], 1.0));
+    let passing = &setting.thresholds[0].teams[0];
+    let found = (passing.passed, passing.runs, passing.known, passing.median.estimate);
+    assert_eq!(found, (1, 5, 1, 20_000.0));
+    assert!(passing.median.low.is_nan() && passing.median.high.is_nan(), "{passing:?}");
+    let notes = study.notes.join("\n");
+    for part in
+        ["after 60,000 steps, equivariant (1 of 5), plain (1 of 5)", "steps to 1.5, equivariant (1 of 5)"]
+    {
+        assert!(notes.contains(part), "{notes}");
+    }
+    assert!(!notes.contains("after 6,000 steps"), "{notes}");
+    let html = page(&study, "equimarl report x", "0.1.0");
+    for part in [
+        "equivariant (5 runs; thin: 1)",
+        "equivariant: 5 runs up to 6,000 steps, 1 up to 60,000",
+        ">1 of 5 runs</text>",
+        ">5 and 5 runs</text>",
+        ">1 of 5 runs passed; 1 known</text>",
+        "equivariant (5 of 5)",
+        "2.000 (no interval)",
+        "20,000 (no interval)",
+    ] {
+        assert!(html.contains(part), "{part}");
+    }
+    let json = serde_json::to_value(&study).unwrap();
+    assert_eq!(json["settings"][0]["after"][1]["teams"][0]["runs"], 1);
+    assert!(json["settings"][0]["after"][1]["teams"][0]["iqm"]["low"].is_null());
+}
+
+#[test]
+fn runs_that_ended_are_not_said_to_need_more_than_others_had() {
+    let mut runs: Vec<Found> = (1..=4).map(|seed| run("w", Method::Plain, 1e-3, seed, 6_000, 1.0)).collect();
+    runs.push(run("w", Method::Plain, 1e-3, 5, 60_000, 1.0));
+    for found in &mut runs[1..] {
+        found.record.summary.as_mut().unwrap().reached.clear();
+    }
+    let study = study(runs);
+    let passing = &study.settings[0].thresholds[0].teams[0];
+    assert_eq!((passing.passed, passing.more_than, passing.known), (1, Some(6_000.0), 5));
+    assert!(passing.median_text().starts_with("over 6,000"), "{}", passing.median_text());
+}
+
+#[test]
+fn runs_that_are_in_no_number_are_listed_with_the_reason() {
+    let mut runs: Vec<Found> = [1e-3, 3e-3].map(|r| run("w", Method::Plain, r, 1, 50_000, 1000.0 * r)).into();
+    runs.push(run("w", Method::Plain, 3e-3, 1, 20_000, 3.0));
+    let study = study(runs);
+    let reasons: Vec<Option<&str>> = study.runs.iter().map(|r| r.left_out.as_deref()).collect();
+    assert_eq!(
+        reasons,
+        [
+            Some("its learning rate is 0.001, and 0.003 is reported"),
+            None,
+            Some("here has the same seed, and counts")
+        ]
+    );
+    assert!(page(&study, "x", "y").contains("left out: its learning rate is 0.001"));
+    assert!(
+        page(&study, "x", "y").contains("3 runs: 3 finished, 0 unfinished, 0 failed; 2 of them left out.")
+    );
+}
+
+#[test]
+fn rates_that_were_compared_on_other_lengths_are_noted() {
+    let mut runs = vec![
+        run("w-rates", Method::Plain, 1e-3, 101, 50_000, 1.0),
+        run("w-rates", Method::Plain, 3e-3, 101, 6_000, 2.0),
+    ];
+    runs.extend((1..=5).map(|seed| run("w", Method::Plain, 3e-3, seed, 100_000, 1.0)));
+    let notes = study(runs).notes;
+    assert!(
+        notes[0].contains("compared on runs of different lengths, from 6,000 steps to 50,000"),
+        "{notes:?}"
+    );
+}
+
 #[test]
 fn budgets_with_a_decaying_rate_are_not_mixed() {
     let mut runs: Vec<Found> =
@@ -140,7 +242,7 @@ fn what_was_not_chosen_for_is_said() {
     let said = |part: &str| notes.iter().any(|n| n.contains(part));
     assert!(said("0.003, which was chosen, is not among them"), "{notes:?}");
     assert!(said("nothing says how the learning rate of equivariant was chosen"), "{notes:?}");
-    assert!(said("fewer than 5 runs of equivariant, plain"), "{notes:?}");
+    assert!(said("after 50,000 steps, equivariant (1 of 1), plain (1 of 1)"), "{notes:?}");
 }
 
 #[test]
@@ -185,7 +287,7 @@ fn failed_runs_count_as_chance_and_unfinished_ones_do_not_count() {
     let passing = &setting.thresholds[0].teams[0];
     assert_eq!(
         (setting.thresholds[0].threshold, passing.runs, passing.passed, passing.low),
-        (1.5, 2, 2, 775.0)
+        (1.5, 2, 2, 700.0)
     );
     assert!(study.notes.iter().any(|n| n.starts_with("1 run is not finished")), "{:?}", study.notes);
     assert!(study.notes.iter().any(|n| n.starts_with("1 run failed")), "{:?}", study.notes);

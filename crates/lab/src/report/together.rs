@@ -6,6 +6,7 @@
 //!
 //! Every setting is a stratum of the bootstrap, so all weigh the same as in the data, and runs are never mixed between them.
 
+use super::score::After;
 use super::setting::SettingReport;
 use crate::statistics::{Interval, improvement_interval, interquartile_mean_interval, profile};
 use serde::Serialize;
@@ -18,6 +19,8 @@ const PLACES: usize = 41;
 pub struct TeamTogether {
     /// The team.
     pub method: String,
+    /// How many runs it has in each setting.
+    pub runs: Vec<usize>,
     /// The interquartile mean of its normalised scores.
     pub iqm: Interval,
     /// The probability that a run of the first team is better, as the mean over settings; none for the first itself.
@@ -53,22 +56,17 @@ impl Together {
         if scaled.len() < 2 {
             return None;
         }
-        let in_all = |name: &String| {
-            scaled.iter().all(|(s, ..)| s.after.iter().any(|a| a.teams.iter().any(|t| t.method == *name)))
-        };
+        let in_all =
+            |name: &String| scaled.iter().all(|(s, ..)| s.after.iter().any(|a| a.team(name).is_some()));
         let names: Vec<String> = scaled[0].0.teams.iter().map(|t| t.method.clone()).filter(in_all).collect();
-        // The most steps that all of these teams made.
-        let common = |s: &SettingReport| {
-            let all = |a: &&super::After| names.iter().all(|n| a.teams.iter().any(|t| t.method == *n));
-            s.after.iter().rev().find(all).cloned()
-        };
+        let wanted: Vec<&str> = names.iter().map(String::as_str).collect();
         let mut looked = vec![];
         let mut scores: Vec<Vec<Vec<f64>>> = vec![vec![]; names.len()];
         for (setting, random, best) in &scaled {
-            let after = common(setting)?;
+            let after = After::telling(&setting.after, &wanted)?;
             looked.push((setting.setting.clone(), after.steps));
             for (name, own) in names.iter().zip(&mut scores) {
-                let team = after.teams.iter().find(|t| t.method == *name)?;
+                let team = after.team(name)?;
                 own.push(team.scores.iter().map(|s| (s - random) / (best - random)).collect());
             }
         }
@@ -79,6 +77,7 @@ impl Together {
                 scores[0].iter().zip(&scores[i]).map(|(x, y)| (x.as_slice(), y.as_slice())).collect();
             TeamTogether {
                 method,
+                runs: scores[i].iter().map(Vec::len).collect(),
                 iqm: interquartile_mean_interval(&strata),
                 improvement_of_first: (i > 0).then(|| improvement_interval(&tasks)),
                 profile: profile(&strata, &taus),

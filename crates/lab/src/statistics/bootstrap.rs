@@ -7,16 +7,18 @@
 //! ```
 //!
 //! Runs are resampled within their stratum only, so every task keeps its weight. The random numbers are fixed: the same data
-//! give the same interval.
+//! give the same interval. A single run resampled is that run again, which says nothing of others: a statistic with a stratum of one
+//! has no interval.
 
 use super::quantile::{interquartile_mean_in, quantile_of_sorted};
+use crate::words::number;
 use equimarl_worlds::{Purpose, Stream};
 use serde::Serialize;
 
 /// Resamples of an interval; its ends then move by less than a fortieth of its length between seeds.
 pub const RESAMPLES: usize = 10_000;
 
-/// An estimate with its 95% interval. Ends that are not finite are null in JSON.
+/// An estimate with its 95% interval; the ends are not a number where there is none. What is not finite is null in JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Interval {
     /// The lower end.
@@ -25,6 +27,22 @@ pub struct Interval {
     pub estimate: f64,
     /// The upper end.
     pub high: f64,
+}
+
+impl Interval {
+    /// An estimate of which nobody knows how far to trust it.
+    pub(crate) fn without_ends(estimate: f64) -> Interval {
+        Interval { low: f64::NAN, estimate, high: f64::NAN }
+    }
+
+    /// For people: `2.51 [2.48, 2.55]`, or `2.51 (no interval)`.
+    pub fn text(&self, decimals: usize) -> String {
+        let [low, estimate, high] = [self.low, self.estimate, self.high].map(|v| number(v, decimals));
+        match self.low.is_nan() && self.high.is_nan() {
+            true => format!("{estimate} (no interval)"),
+            false => format!("{estimate} [{low}, {high}]"),
+        }
+    }
 }
 
 /// The statistic of some strata, with its interval. A statistic gets the strata in their order and may sort them.
@@ -36,14 +54,14 @@ pub struct Interval {
 /// assert_eq!(interval.estimate, 3.0);
 /// assert!(interval.low >= 1.0 && interval.low < 3.0 && interval.high > 3.0);
 /// ```
-pub fn bootstrap(strata: &[&[f64]], statistic: impl Fn(&mut [Vec<f64>]) -> f64) -> Interval {
-    let mut sample: Vec<Vec<f64>> = strata.iter().map(|s| s.to_vec()).collect();
+pub fn bootstrap<T: Copy>(strata: &[&[T]], statistic: impl Fn(&mut [Vec<T>]) -> f64) -> Interval {
+    let mut sample: Vec<Vec<T>> = strata.iter().map(|s| s.to_vec()).collect();
     let estimate = statistic(&mut sample);
     let Ok(sizes) = strata.iter().map(|s| u32::try_from(s.len())).collect::<Result<Vec<u32>, _>>() else {
-        return Interval { low: f64::NAN, estimate, high: f64::NAN };
+        return Interval::without_ends(estimate);
     };
-    if sizes.is_empty() || sizes.contains(&0) {
-        return Interval { low: f64::NAN, estimate, high: f64::NAN };
+    if sizes.iter().min().is_none_or(|least| *least < 2) {
+        return Interval::without_ends(estimate);
     }
     let mut stream = Stream::new(0, Purpose::Resampling, 0);
     let mut found: Vec<f64> = (0..RESAMPLES)
@@ -68,9 +86,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_resample_of_one_run_is_that_run() {
-        let i = interquartile_mean_interval(&[&[2.0], &[4.0]]);
-        assert_eq!(i, Interval { low: 3.0, estimate: 3.0, high: 3.0 });
+    fn one_run_has_no_interval() {
+        for strata in [&[&[2.0][..], &[4.0]][..], &[&[3.0]], &[&[1.0, 3.0, 5.0], &[3.0]]] {
+            let i = interquartile_mean_interval(strata);
+            assert!(i.estimate == 3.0 && i.low.is_nan() && i.high.is_nan(), "{i:?}");
+            assert_eq!(i.text(2), "3.00 (no interval)");
+        }
+        assert_eq!(Interval { low: 1.0, estimate: 2.0, high: 3.0 }.text(1), "2.0 [1.0, 3.0]");
     }
 
     #[test]

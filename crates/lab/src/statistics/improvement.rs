@@ -50,15 +50,18 @@ mod tests {
         assert_eq!(improvement(&[1.0], &[1.0, 1.0, 1.0]), 0.5);
         assert_eq!(improvement(&[0.0, 1.0, 2.0], &[1.0]), 0.5);
         assert!(improvement(&[], &[1.0]).is_nan());
-        let two = improvement_interval(&[(&[1.0], &[0.0]), (&[1.0], &[1.0])]);
+        let two = improvement_interval(&[(&[1.0, 1.0], &[0.0, 0.0]), (&[1.0, 1.0], &[1.0, 1.0])]);
         assert_eq!((two.low, two.estimate, two.high), (0.75, 0.75, 0.75));
+        // One run against one: a probability, and nothing that says how far to trust it.
+        let one = improvement_interval(&[(&[1.0], &[0.0])]);
+        assert!(one.estimate == 1.0 && one.low.is_nan() && one.high.is_nan(), "{one:?}");
     }
 
     #[test]
     fn differences_by_hand() {
         // 1 - 0, 1 - 10, 5 - 0, 5 - 10 = -9, -5, 1, 5.
         assert_eq!(median_difference(&[1.0, 5.0], &[0.0, 10.0]), -2.0);
-        let i = median_difference_interval(&[3.0, 3.0], &[1.0]);
+        let i = median_difference_interval(&[3.0, 3.0], &[1.0, 1.0]);
         assert_eq!((i.low, i.estimate, i.high), (2.0, 2.0, 2.0));
     }
 }

@@ -1,5 +1,5 @@
 //! Statistics of a few runs that reviewers accept: quantiles, interquartile means, stratified bootstrap intervals,
-//! probabilities of improvement, performance profiles, steps to a mark.
+//! probabilities of improvement, performance profiles, steps to a threshold of runs that may end before it.
 //!
 //! All of them are checked against hand-worked numbers and against SciPy and rliable (`tests/fixtures`).
 

@@ -73,6 +73,9 @@ pub struct TrainConfig {
     /// How images become features.
     #[serde(default)]
     pub encoder: EncoderChoice,
+    /// The trained team that the run began with, by its weights; empty for one that began with fresh weights.
+    #[serde(default)]
+    pub from: String,
     /// The world.
     pub world: WorldConfig,
 }
@@ -219,6 +222,20 @@ impl TrainConfig {
             return wrong("warm_up", format!("must be at most 1000000, not {}", self.warm_up));
         }
         Ok(())
+    }
+}
+
+impl TrainConfig {
+    /// The first setting in which two runs differ: its name and both values.
+    pub fn difference(&self, other: &TrainConfig) -> Option<(String, Value, Value)> {
+        fn first(one: &Table, other: &Table) -> Option<(String, Value, Value)> {
+            one.iter().find_map(|(key, a)| match (a, other.get(key)?) {
+                (a, b) if a == b => None,
+                (Value::Table(a), Value::Table(b)) => first(a, b),
+                (a, b) => Some((key.clone(), a.clone(), b.clone())),
+            })
+        }
+        first(&Table::try_from(self).ok()?, &Table::try_from(other).ok()?)
     }
 }
 

@@ -45,6 +45,7 @@ impl TrainConfig {
             checkpoint_every: 10_000,
             log_every: 400,
             encoder: EncoderChoice::Auto,
+            from: String::new(),
             world,
         };
         let shared = match name {

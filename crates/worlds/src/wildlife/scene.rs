@@ -2,7 +2,7 @@
 
 use super::{MOVES, STEPS, Wildlife};
 use crate::error::Result;
-use crate::scene::{ActionMark, AgentMark, Colour, Handle, Scene, Shape, visible};
+use crate::scene::{ActionMark, AgentMark, Colour, Handle, Scene, Shape, Torus, visible};
 use crate::world::{Edges, World};
 
 const FIELD: Colour = Colour(240, 244, 234);
@@ -38,6 +38,7 @@ pub(super) fn scene(world: &Wildlife, actions: &[usize]) -> Result<Scene> {
         let draw = |scene: &mut Scene| drone(scene, middle(at), size, detailed.then_some(index), step);
         thing(&mut scene, detailed, at, &format!("Drone {index}"), draw);
     }
+    scene.torus = Some(Torus { corner: [MARGIN; 2], size: [side; 2] });
     let radius = RADIUS * size;
     scene.agents = world.drones().map(|at| AgentMark { at: middle(at), radius }).collect();
     Ok(scene)

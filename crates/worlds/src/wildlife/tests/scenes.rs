@@ -113,6 +113,20 @@ fn what_can_be_moved_is_whole_and_says_what_it_is() {
 }
 
 #[test]
+fn a_scene_says_that_its_edges_are_joined() {
+    let mut world = placed(7, &[[3, 0], [5, 5]], [2, 2], 0);
+    let scene = world.scene().unwrap();
+    let torus = scene.torus.unwrap();
+    // Left of the first column is the last one: a period away from where the step leads.
+    let [x, y] = scene.agents[0].at;
+    world.apply(&[4, 0], &0);
+    assert_eq!(world.scene().unwrap().agents[0].at, [x - 1.0 + torus.size[0], y]);
+    assert!(x - 1.0 < torus.corner[0]);
+    let text = serde_json::to_string(&scene).unwrap();
+    assert_eq!(serde_json::from_str::<Scene>(&text).unwrap(), scene);
+}
+
+#[test]
 fn drones_and_the_poacher_can_be_moved() {
     let mut world = placed(7, &[[0, 0], [4, 0]], [3, 3], 12);
     let mut moved = |id: &str, to: [f32; 2]| world.edit(&Edit::moved(id, to)).map(|()| world.clone());
