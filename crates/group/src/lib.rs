@@ -30,7 +30,7 @@
 //! | `sign` | +1 or -1: odd turns, mirrors, odd permutations |
 //! | `regular` | functions on the group, (L_g f)\[h\] = f\[g^-1 h\] |
 //! | `quotient(C2)` | functions on the cosets of a subgroup, also `quotient(<r2, m>)` |
-//! | `rotation`, `rotation(2)` | the plane turned by C_n or D_n, once or twice as fast |
+//! | `rotation`, `rotation(2)` | vectors (row, column), that is (down, right), turned counter-clockwise by C_n or D_n, once or twice as fast; the mirror negates the column |
 //! | `natural` | the points or vectors that a group given by generators moves, also S_n |
 //! | `pixels(5)` | a 5 x 5 picture |
 //! | `perm[0 4 1 2 3]` | a permutation per generator as a gather: (P v)\[i\] = v\[p\[i\]\] |

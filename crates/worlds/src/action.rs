@@ -126,6 +126,11 @@ impl GroupAction {
         let features = matrices("features", &spec.features)?;
         let mut senders = vec![];
         for (i, kind) in spec.senders.iter().enumerate() {
+            let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+            if kind.kind.is_empty() || kind.kind.len() > 64 || !kind.kind.chars().all(plain) {
+                let why = "which has to be 1 to 64 lower-case letters, digits and dashes";
+                return Err(bad("senders", format!("has the kind {:?}, {why}", kind.kind)));
+            }
             if spec.senders[..i].iter().any(|other| other.kind == kind.kind) {
                 return Err(bad("senders", format!("has the kind `{}` twice", kind.kind)));
             }
@@ -167,6 +172,12 @@ impl GroupAction {
                     "measures",
                     format!("needs another name for `{}`, which is taken", measure.name),
                 ));
+            }
+        }
+        for reference in &spec.references {
+            let own = reference != "random" && spec.check_controller(reference).is_ok();
+            if !own {
+                return Err(bad("references", format!("has `{reference}`, which is none of `controllers`")));
             }
         }
         Ok(GroupAction {
@@ -228,7 +239,7 @@ impl GroupAction {
         self.features.first().map_or(0, |m| m.dim)
     }
 
-    /// The dimension of what is seen of senders of a kind.
+    /// The dimension of what is heard of senders of a kind.
     pub fn sender_dim(&self, kind: usize) -> usize {
         self.senders[kind].first().map_or(0, |m| m.dim)
     }
@@ -392,6 +403,16 @@ mod tests {
                 "has the kind `pier` twice",
             ),
             (Spec { senders: vec![kind("pier", "2*")], ..spec() }, "`senders` is `2*`"),
+            (
+                Spec { senders: vec![kind("Stone pier", "")], ..spec() },
+                "`senders` has the kind \"Stone pier\"",
+            ),
+            (Spec { senders: vec![kind("", "")], ..spec() }, "1 to 64 lower-case letters, digits and dashes"),
+            (
+                Spec { references: vec!["nearest".into()], ..spec() },
+                "`references` has `nearest`, which is none of `controllers`",
+            ),
+            (Spec { references: vec!["random".into()], ..spec() }, "`references` has `random`"),
         ] {
             let error = GroupAction::new(&bad).unwrap_err().to_string();
             assert!(error.contains("the declaration of `lake`: ") && error.contains(part), "{part}: {error}");

@@ -347,7 +347,7 @@ impl ElementCheck {
                 everybody - 1
             ));
         }
-        // Things that do not act have no number of their own: a kind, a place, and what is seen of them.
+        // Senders have no number of their own: a kind, a place, and what is heard of them.
         let whole = |world: &W, g: Option<Element>, from: usize, vector: &[f32]| {
             let mut edge = vec![0.0; dim];
             match g {
@@ -357,11 +357,12 @@ impl ElementCheck {
             let Some(kind) = spec.sender_kind(from) else {
                 return (g.map_or(from, |g| acts.agent(g, from)), edge);
             };
-            let mut seen = vec![0.0; acts.sender_dim(kind)];
-            world.observe(from, &mut seen);
-            let mut transformed = seen.clone();
+            // As for agents: what is left unwritten is found, because it equals nothing.
+            let mut sent = vec![f32::NAN; acts.sender_dim(kind)];
+            world.observe(from, &mut sent);
+            let mut transformed = sent.clone();
             if let Some(g) = g {
-                acts.features(g, Some(kind), &seen, &mut transformed);
+                acts.features(g, Some(kind), &sent, &mut transformed);
             }
             edge.extend(transformed);
             (agents + kind, edge)
@@ -390,7 +391,7 @@ impl ElementCheck {
                 };
                 let each = |(from, v): &(usize, Vec<f32>)| match v.split_at(dim) {
                     (edge, []) => format!("{} along {edge:?}", name(*from)),
-                    (edge, seen) => format!("{} along {edge:?} that looks like {seen:?}", name(*from)),
+                    (edge, sent) => format!("{} along {edge:?} that sends {sent:?}", name(*from)),
                 };
                 let all: Vec<String> = all.iter().map(each).collect();
                 if all.is_empty() { "nobody".into() } else { all.join(", ") }

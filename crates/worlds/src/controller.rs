@@ -22,14 +22,15 @@ pub trait Controller {
 pub struct Named(String);
 
 impl Named {
-    /// The controller with this name.
+    /// The controller with this name. It is asked for its actions once, in the world as it is: one that was just made and
+    /// never reset must bear that.
     ///
     /// # Errors
-    /// If this world has none.
+    /// If this world has none, or the number after its colon is wrong or not taken.
     pub fn new(name: &str, world: &dyn World) -> Result<Named> {
         world.spec().check_controller(name)?;
         let named = Named(name.into());
-        // Options may be wrong, and what it computes once is computed now. Nothing of this is seen by episodes.
+        // Its number may be wrong, and what it computes once is computed now. Nothing of this is seen by episodes.
         let mut actions = vec![0; world.spec().agents];
         let mut stream = Stream::new(0, crate::Purpose::Audit, 0);
         named.clone().act(world, &mut stream, &mut actions)?;

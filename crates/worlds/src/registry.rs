@@ -31,7 +31,8 @@ pub trait Definition: Send + Sync {
         vec![]
     }
 
-    /// The largest symmetry that a world with these settings has, and the one that networks usually get.
+    /// The largest symmetry that a world with these settings has, and the one that networks usually get. Both are groups
+    /// of this very world: if its layout is fixed, only what maps the layout to itself.
     fn symmetries(&self, settings: &Settings) -> Symmetries;
 
     /// Environments of the world with these settings, under this group, none of them started.
@@ -76,7 +77,9 @@ pub trait Definition: Send + Sync {
         vec![Settings::usual(&self.options())]
     }
 
-    /// Settings of the trainer that suit this world, by preset: lines of TOML over those of the preset itself.
+    /// Settings of the trainer that suit this world, by preset (`default` or `paper`): lines of TOML over those of the
+    /// preset itself. They are read when something trains; a mistake in them is found then, not when the world is
+    /// registered.
     fn presets(&self) -> &'static [(&'static str, &'static str)] {
         &[]
     }

@@ -22,29 +22,36 @@ pub struct Spec {
     /// How the group turns pixels, as a representation; empty for the way in which plane symmetries do.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub plane: String,
-    /// Where each generator of the group sends the agents. Nothing if the group acts on what one agent sees and not on
-    /// the whole world: local networks may have such a symmetry, but the world has not.
+    /// Where each generator of the group sends the agents, by number: in the transformed world, agent `agent_moves[g][i]`
+    /// is where agent i is taken. An agent that carries its place with it, such as a drone, keeps its number; one that is a
+    /// place, such as a junction, becomes the one that is there. Nothing if the group acts on what one agent sees and not
+    /// on the whole world: local networks may have such a symmetry, but the world has not.
     pub agent_moves: Option<Vec<Vec<usize>>>,
     /// Channels, height and width of what an agent sees, if that is an image.
     pub image: Option<[usize; 3]>,
     /// The same for the whole state, for networks that decide for all agents at once.
     pub team_image: Option<[usize; 3]>,
-    /// What an agent sees if that is a vector: its representation, for example `3*trivial + 2*rotation`.
+    /// What an agent sees if that is a vector: its representation, for example `3*trivial + 2*rotation`. Vectors of the
+    /// plane (`rotation`) are (row, column), that is (down, right): `r` turns them counter-clockwise, as seen with rows
+    /// running down, and the mirror `m` negates the column.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub features: String,
-    /// Things that are heard and do not act, such as landmarks. They are numbered after the agents, kind by kind.
+    /// Senders: things that are heard and do not act, such as landmarks. They are numbered after the agents, kind by kind,
+    /// and have no identity: networks know the kind of one, its edge vector and its features, which stay the same in all
+    /// message rounds.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub senders: Vec<Senders>,
-    /// The representation of edge vectors; empty for vectors of the plane.
+    /// The representation of edge vectors; empty for vectors (down, right) of the plane.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub edge: String,
     /// What an agent can do.
     pub actions: Actions,
-    /// What is measured besides return and length.
+    /// What is measured besides return and length, by [`crate::World::measure`].
     pub measures: Vec<Measure>,
     /// Values of what is shown first that count as milestones on the way.
     pub thresholds: Vec<f64>,
-    /// Controllers that come with the world, besides `random`.
+    /// Controllers that come with the world, besides `random`, for [`crate::World::control`]. One that takes a number after
+    /// a colon is declared with it: `fixed-cycle:STEPS`.
     pub controllers: Vec<String>,
     /// Those of them that reports show beside learned teams.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -63,7 +70,7 @@ pub struct Senders {
     pub kind: String,
     /// How many there are.
     pub count: usize,
-    /// The representation of what is seen of each besides where it is; empty for nothing.
+    /// The representation of what is heard of each besides where it is; empty for nothing.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub features: String,
 }
@@ -169,7 +176,8 @@ pub struct Fallback {
 }
 
 impl Spec {
-    /// A world without anything to see, whose group leaves agents where they are.
+    /// A world without anything to see. Its group leaves agents their numbers, which is right for bodies that carry their
+    /// places with them, and wrong for places: see [`Spec::agent_moves`].
     pub fn new(world: &str, agents: usize, group: &Group, actions: Actions) -> Spec {
         let still = group.generators().iter().map(|_| (0..agents).collect()).collect();
         Spec {
@@ -194,7 +202,7 @@ impl Spec {
         }
     }
 
-    /// The number of things that are heard and do not act.
+    /// The number of senders.
     pub fn sender_count(&self) -> usize {
         self.senders.iter().map(|s| s.count).sum()
     }
@@ -214,26 +222,36 @@ impl Spec {
         self.measures.iter().enumerate().find(|(_, m)| m.first)
     }
 
-    /// Whether this is a controller of this world; options may follow after a colon.
-    pub fn has_controller(&self, name: &str) -> bool {
-        let name = name.split(':').next().unwrap_or(name);
-        name == "random" || self.controllers.iter().any(|c| c == name)
-    }
-
-    /// Refuses a controller that is not there.
+    /// Refuses a controller that is not there, and a number after the colon for one that takes none.
     ///
     /// # Errors
-    /// If it is not, saying which are.
-    pub fn check_controller(&self, name: &str) -> Result<()> {
-        if self.has_controller(name) {
-            return Ok(());
+    /// If it is refused, saying which controllers there are.
+    pub fn check_controller(&self, controller: &str) -> Result<()> {
+        let (name, number) = parts(controller);
+        let own = self.controllers.iter().map(|declared| parts(declared));
+        let all: Vec<(&str, Option<&str>)> = [("random", None)].into_iter().chain(own).collect();
+        match (all.iter().find(|(other, _)| *other == name), number) {
+            (Some((_, Some(_))), _) | (Some(_), None) => Ok(()),
+            (Some(_), Some(_)) => Err(Error::BadWorld(format!(
+                "the controller `{name}` of {} takes no number: write {name} instead of {controller}",
+                self.world
+            ))),
+            (None, _) => {
+                let names: Vec<&str> = all.iter().map(|(name, _)| *name).collect();
+                let list = match names.split_last() {
+                    Some((last, [])) => last.to_string(),
+                    Some((last, others)) => format!("{} or {last}", others.join(", ")),
+                    None => String::new(),
+                };
+                Err(Error::BadWorld(format!("{} has no controller `{controller}`; use {list}", self.world)))
+            }
         }
-        let mut all = vec!["random"];
-        all.extend(self.controllers.iter().map(String::as_str));
-        let last = all.pop().unwrap_or_default();
-        let list = if all.is_empty() { last.into() } else { format!("{} or {last}", all.join(", ")) };
-        Err(Error::BadWorld(format!("{} has no controller `{name}`; use {list}", self.world)))
     }
+}
+
+/// The name of a controller, and what follows after a colon.
+fn parts(controller: &str) -> (&str, Option<&str>) {
+    controller.split_once(':').map_or((controller, None), |(name, number)| (name, Some(number)))
 }
 
 /// A permutation of `n` things per generator, as a representation; `to(g, k)` is where g sends k. Without generators that
@@ -339,6 +357,30 @@ mod tests {
         assert_eq!(spec.sender_count(), 3);
         let kinds: Vec<Option<usize>> = (0..6).map(|who| spec.sender_kind(who)).collect();
         assert_eq!(kinds, [None, None, Some(0), Some(0), Some(2), None]);
+    }
+
+    #[test]
+    fn controllers_take_a_number_if_they_say_so() {
+        let mut spec = Wildlife::new(2, 5).unwrap().spec().as_ref().clone();
+        spec.controllers = vec!["circle:STEPS".into(), "still".into()];
+        for good in ["random", "circle", "circle:6", "still"] {
+            spec.check_controller(good).unwrap();
+        }
+        for (bad, part) in [
+            (
+                "random:5",
+                "the controller `random` of wildlife takes no number: write random instead of random:5",
+            ),
+            ("still:", "`still` of wildlife takes no number"),
+            ("square", "wildlife has no controller `square`; use random, circle or still"),
+            ("", "use random, circle or still"),
+        ] {
+            let error = spec.check_controller(bad).unwrap_err().to_string();
+            assert!(error.contains(part), "{error}");
+        }
+        spec.controllers.clear();
+        let error = spec.check_controller("circle").unwrap_err().to_string();
+        assert!(error.ends_with("; use random"), "{error}");
     }
 
     #[test]

@@ -41,12 +41,13 @@ pub struct Outcome {
     pub end: End,
 }
 
-/// Whom an agent hears: who, and where the agent is seen from there.
+/// The neighbours of an agent: whom it hears, and where the agent is, seen from there.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Edges {
-    /// The senders, in the order of their index: other agents, then things that do not act.
+    /// The neighbours, in the order of their index: other agents, then senders, which do not act.
     pub from: Vec<u32>,
-    /// One edge vector e_ij per sender, along x_i - x_j, one after the other.
+    /// One edge vector e_ij per neighbour j, one after the other, along x_i - x_j: who hears minus who is heard, as
+    /// (down, right) unless the declaration says otherwise.
     pub vectors: Vec<f32>,
 }
 
@@ -57,14 +58,14 @@ impl Edges {
         self.vectors.clear();
     }
 
-    /// One sender more.
+    /// One neighbour more.
     #[inline]
     pub fn hear(&mut self, from: usize, vector: &[f32]) {
         self.from.push(from as u32);
         self.vectors.extend_from_slice(vector);
     }
 
-    /// Each sender with its vector.
+    /// Each neighbour with its vector.
     pub fn iter(&self) -> impl Iterator<Item = (usize, &[f32])> {
         let dim = (self.vectors.len() / self.from.len().max(1)).max(1);
         self.from.iter().map(|&j| j as usize).zip(self.vectors.chunks_exact(dim))
@@ -99,7 +100,7 @@ pub trait World: Send {
     fn step(&mut self, actions: &[usize], stream: &mut Stream) -> Result<Outcome>;
 
     /// Writes what agent `who` sees over the whole of a buffer: the pixels of its image, channel-major and rows from the
-    /// top, or its feature vector. For a sender, what is seen of it.
+    /// top, or its feature vector. For a sender, whose number comes after the agents', its features: what is heard of it.
     fn observe(&self, who: usize, out: &mut [f32]);
 
     /// The exact identity of what an agent sees, if there is a short one: equal ids are equal observations, and learners
@@ -125,16 +126,18 @@ pub trait World: Send {
         None
     }
 
-    /// Writes the actions that one of its controllers takes. Randomness comes from `stream`, never from the world's own, so
-    /// that all controllers meet the same episodes.
+    /// Writes the actions that one of its controllers takes, one per agent. `controller` is a name from the declaration,
+    /// with `:` and a number if it takes one. Randomness comes from `stream`, never from the world's own, so that all
+    /// controllers meet the same episodes. A world that was never reset is asked, too, and must bear it: that is how a
+    /// wrong number is found before the first episode ([`crate::Named::new`]).
     ///
     /// # Errors
-    /// If there is no such controller, or it cannot act here.
+    /// If there is no such controller, its number is wrong, or it cannot act here.
     fn control(&self, controller: &str, _stream: &mut Stream, _actions: &mut [usize]) -> Result<()> {
         Err(Error::BadWorld(format!("{} has no controller `{controller}`", self.spec().world)))
     }
 
-    /// What an agent's body does while nobody decides for it.
+    /// What an agent's body does while nobody decides for it: in a fleet, while its process is down or late.
     fn hold(&self, _agent: usize) -> usize {
         0
     }

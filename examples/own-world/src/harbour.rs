@@ -1,10 +1,11 @@
 //! A harbour: boats look for free berths.
 //!
-//! Boats and berths lie on a square of cells. In every step each boat stays or moves to a neighbouring cell; a step gives the
-//! team 0.1 times the share of berths that are taken. An episode has 50 steps.
+//! Boats and berths lie on a square of cells. In every step each boat stays or moves to a neighbouring cell, and sometimes a
+//! gust of wind pushes all boats one cell further; a step gives the team 0.1 times the share of berths that are taken. An
+//! episode has 50 steps.
 //!
 //! A boat sees numbers and no picture: whether it lies at a berth, and where it is, seen from the middle. It hears the other
-//! boats, and it sees the berths, which do not act: *senders*. Turned or mirrored, the harbour is the same harbour: D4.
+//! boats, and the berths, which do not act: *senders*. Turned or mirrored, the harbour is the same harbour: D4.
 
 use equimarl_group::{Element, Group, Plane};
 use equimarl_worlds::scene::{ActionMark, AgentMark, Colour, Edit, Handle, Scene, Shape, cell_at};
@@ -29,6 +30,7 @@ pub struct State {
     size: i32,
     boats: Vec<Cell>,
     berths: Vec<Cell>,
+    wind: f64,
     steps: usize,
     spec: Arc<Spec>,
     plane: Arc<Plane>,
@@ -37,9 +39,11 @@ pub struct State {
 // ---- What happens.
 
 impl State {
-    /// A harbour of `size` x `size` cells with as many berths as boats, under a group. It is empty until it is reset.
+    /// A harbour of `size` x `size` cells with as many berths as boats, without wind, under a group. Until it is reset,
+    /// everything is in one corner.
     pub fn new(boats: usize, size: usize, group: &Group) -> Result<State> {
-        if boats == 0 || !(2..=101).contains(&size) || 2 * boats > size * size {
+        // Sizes come from people: compare before you calculate, so that nothing can overflow.
+        if boats == 0 || !(2..=101).contains(&size) || boats > size * size / 2 {
             return Err(Error::BadWorld(format!(
                 "a harbour has 2 to 101 cells per side, and room for its boats and berths; {boats} boats on {size} x {size} \
                  cells do not fit"
@@ -49,10 +53,19 @@ impl State {
             size: size as i32,
             boats: vec![[0, 0]; boats],
             berths: vec![[0, 0]; boats],
+            wind: 0.0,
             steps: 0,
             spec: Arc::new(spec(boats, group)?),
             plane: Arc::new(Plane::new(group)?),
         })
+    }
+
+    /// The same harbour, in which this is the probability of a gust in a step.
+    pub fn with_wind(self, wind: f64) -> Result<State> {
+        if !(0.0..=1.0).contains(&wind) {
+            return Err(Error::BadWorld(format!("`wind` is a probability, from 0 to 1, and not {wind}")));
+        }
+        Ok(State { wind, ..self })
     }
 
     fn is_free(&self, berth: Cell) -> bool {
@@ -64,10 +77,9 @@ impl State {
         self.berths.iter().filter(|&&berth| self.is_free(berth)).count()
     }
 
-    /// Where a boat gets: walls stop it.
-    fn moved(&self, boat: Cell, action: usize) -> Cell {
-        let [row, col] = [0, 1].map(|k| (boat[k] + MOVES[action][k]).clamp(0, self.size - 1));
-        [row, col]
+    /// Where a move takes a boat: walls stop it.
+    fn moved(&self, boat: Cell, by: [i32; 2]) -> Cell {
+        [0, 1].map(|k| (boat[k] + by[k]).clamp(0, self.size - 1))
     }
 
     fn outcome(&self) -> Outcome {
@@ -80,7 +92,7 @@ impl State {
     /// goes to the nearest free berth, whichever way is as short as any. Boats that share a berth draw lots.
     pub fn nearest(&self, boat: Cell) -> [f64; MOVES.len()] {
         let distance = |action: usize| {
-            let [row, col] = self.moved(boat, action);
+            let [row, col] = self.moved(boat, MOVES[action]);
             let free = self.berths.iter().filter(|&&berth| self.is_free(berth));
             free.map(|berth| (berth[0] - row).abs() + (berth[1] - col).abs()).min().unwrap_or(0)
         };
@@ -103,11 +115,11 @@ impl State {
     pub fn boats(&self) -> &[Cell] {
         &self.boats
     }
+}
 
-    /// From one cell to another, in units of the harbour.
-    fn vector(&self, from: Cell, to: Cell) -> [f32; 2] {
-        [0, 1].map(|k| (to[k] - from[k]) as f32 / self.size as f32)
-    }
+/// From one cell to another, down and right. In cells, so that a step is 1: networks hardly notice much smaller numbers.
+fn vector(from: Cell, to: Cell) -> [f32; 2] {
+    [0, 1].map(|k| (to[k] - from[k]) as f32)
 }
 
 // ---- What everybody else needs to know: the declaration.
@@ -182,10 +194,10 @@ impl World for State {
         edges.clear();
         let here = self.boats[agent];
         for (other, &boat) in self.boats.iter().enumerate().filter(|(other, _)| *other != agent) {
-            edges.hear(other, &self.vector(boat, here));
+            edges.hear(other, &vector(boat, here));
         }
         for (berth, &cell) in self.berths.iter().enumerate() {
-            edges.hear(self.boats.len() + berth, &self.vector(cell, here));
+            edges.hear(self.boats.len() + berth, &vector(cell, here));
         }
     }
 
@@ -193,7 +205,10 @@ impl World for State {
         Some(self.free() as f64)
     }
 
-    fn control(&self, _controller: &str, stream: &mut Stream, actions: &mut [usize]) -> Result<()> {
+    fn control(&self, controller: &str, stream: &mut Stream, actions: &mut [usize]) -> Result<()> {
+        if controller != "nearest" {
+            return Err(Error::BadWorld(format!("a harbour has no controller `{controller}`")));
+        }
         for (action, &boat) in actions.iter_mut().zip(self.boats()) {
             let mut left = stream.unit();
             let passed = |p: &f64| {
@@ -237,7 +252,7 @@ impl World for State {
     }
 }
 
-// ---- How the group acts on states. Agents and actions follow from the declaration.
+// ---- Chance, and how the group acts on states. How it acts on agents and actions follows from the declaration.
 
 impl State {
     fn transformed_cell(&self, g: Element, [row, col]: Cell) -> Cell {
@@ -247,14 +262,21 @@ impl State {
 }
 
 impl Exact for State {
-    /// All chance is in the start.
-    type Chance = ();
+    /// Where the wind pushes all boats in a step: down and right.
+    type Chance = [i32; 2];
 
-    fn draw(&self, _stream: &mut Stream) {}
+    fn draw(&self, stream: &mut Stream) -> [i32; 2] {
+        // A harbour without wind draws nothing, as before there was wind: old runs go on with the same episodes.
+        if self.wind == 0.0 {
+            return [0, 0];
+        }
+        let (blows, way) = (stream.unit() < self.wind, stream.below(4) as usize);
+        MOVES[if blows { 1 + way } else { 0 }]
+    }
 
-    fn apply(&mut self, actions: &[usize], _chance: &()) -> Outcome {
-        self.boats =
-            self.boats.iter().zip(actions).map(|(&boat, &action)| self.moved(boat, action)).collect();
+    fn apply(&mut self, actions: &[usize], gust: &[i32; 2]) -> Outcome {
+        let moved = |(&boat, &action)| self.moved(self.moved(boat, MOVES[action]), *gust);
+        self.boats = self.boats.iter().zip(actions).map(moved).collect();
         self.steps += 1;
         self.outcome()
     }
@@ -264,7 +286,10 @@ impl Exact for State {
         Ok(State { boats: all(&self.boats), berths: all(&self.berths), ..self.clone() })
     }
 
-    fn transform_chance(&self, _g: Element, _chance: &()) {}
+    /// In the turned harbour the same gust blows the turned way.
+    fn transform_chance(&self, g: Element, gust: &[i32; 2]) -> [i32; 2] {
+        self.plane.vector(g, *gust)
+    }
 
     fn save(&self) -> Value {
         json!({ "boats": self.boats, "berths": self.berths, "steps": self.steps })
@@ -326,6 +351,9 @@ impl Definition for Harbour {
         vec![
             Opt::new("boats", 3usize, "N", "the number of boats, and of berths"),
             Opt::new("size", 7usize, "S", "cells per side of the harbour"),
+            // It came later: runs and models from before it mean a harbour without wind.
+            Opt::new("wind", 0.0, "P", "the probability of a gust, which pushes all boats one cell")
+                .added_later(0.0),
         ]
     }
 
@@ -333,8 +361,14 @@ impl Definition for Harbour {
         Symmetries { largest: "D4".into(), usual: "D4".into() }
     }
 
+    /// All episodes have 50 steps: without a warm-up, environments would be in the same part of theirs all the time. What a
+    /// boat does pays within a few steps, so a short view learns faster.
+    fn presets(&self) -> &'static [(&'static str, &'static str)] {
+        &[("default", "warm_up = 50\ndiscount = 0.95")]
+    }
+
     fn make(&self, settings: &Settings, group: &Group, count: usize) -> Result<Box<dyn Envs>> {
         let state = State::new(settings.whole("boats")?, settings.whole("size")?, group)?;
-        Ok(Box::new(EnvBatch::of(&state, count)))
+        Ok(Box::new(EnvBatch::of(&state.with_wind(settings.number("wind")?)?, count)))
     }
 }

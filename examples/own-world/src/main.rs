@@ -1,6 +1,8 @@
 //! A program with a world of its own, and every verb of `equimarl`: try `cargo run --release -- --help`.
 
 mod harbour;
+#[cfg(test)]
+mod tests;
 
 use std::process::ExitCode;
 

@@ -3,6 +3,7 @@
 use super::Traffic;
 use super::lanes::in_all_lanes;
 use crate::error::{Error, Result};
+use std::num::IntErrorKind;
 
 /// Cells before the stop line, in the lane's own block.
 const APPROACH: u32 = in_all_lanes(0b0000_0011);
@@ -22,19 +23,29 @@ pub(super) const USUAL_PERIOD: usize = 4;
 pub(super) fn act(world: &Traffic, name: &str, actions: &mut [usize]) -> Result<()> {
     match name.split_once(':') {
         None if name == "fixed-cycle" => fixed_cycle(world, USUAL_PERIOD, actions),
-        Some(("fixed-cycle", text)) => match text.parse() {
-            Ok(period) if period > 0 => fixed_cycle(world, period, actions),
-            _ => {
-                return Err(Error::BadWorld(format!(
-                    "the period of a fixed cycle must be at least 1 step, and `{text}` is not; write fixed-cycle:6"
-                )));
-            }
-        },
+        Some(("fixed-cycle", text)) => fixed_cycle(world, period(text)?, actions),
         None if name == "longest-queue" => longest_queue(world, actions),
         None if name == "max-pressure" => max_pressure(world, actions),
         _ => return Err(Error::BadWorld(format!("traffic has no controller `{name}`"))),
     }
     Ok(())
+}
+
+/// The period that stands after the colon.
+fn period(text: &str) -> Result<usize> {
+    let wrong = |why: &str| {
+        Err(Error::BadWorld(format!(
+            "the period of a fixed cycle {why}, and `{text}` is not; write fixed-cycle:6"
+        )))
+    };
+    match text.parse::<usize>() {
+        Ok(0) => wrong("must be at least 1 step"),
+        Ok(period) => Ok(period),
+        Err(e) if *e.kind() == IntErrorKind::PosOverflow => {
+            wrong(&format!("must be at most {} steps", usize::MAX))
+        }
+        Err(_) => wrong("must be a whole number of at least 1 step"),
+    }
 }
 
 /// All junctions alike: phase (t div period) mod 2.

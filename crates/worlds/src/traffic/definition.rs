@@ -142,7 +142,7 @@ pub(super) fn spec(map: Map, acts: &Acts) -> Result<Spec> {
         team_image: Some(shape(map.rows, map.cols)),
         measures: measures(),
         thresholds: vec![10.0, 5.0, 4.45, 2.3],
-        controllers: ["fixed-cycle", "longest-queue", "max-pressure"].map(String::from).to_vec(),
+        controllers: ["fixed-cycle:STEPS", "longest-queue", "max-pressure"].map(String::from).to_vec(),
         references: ["fixed-cycle", "longest-queue"].map(String::from).to_vec(),
         links: Links::Fixed,
         fallbacks: vec![Fallback { name: "fixed-cycle".into(), cycle: USUAL_PERIOD as u32 }],

@@ -10,8 +10,8 @@ pub const MOVES: usize = 5;
 /// What each move adds to (row, col). Drones and the poacher share the list.
 pub const STEPS: [[i32; 2]; MOVES] = [[0, 0], [1, 0], [0, 1], [-1, 0], [0, -1]];
 
-/// The largest grid: an agent's picture is then 38 MB, and more would only run out of memory later.
-pub const MAX_GRID: usize = 1023;
+/// The largest grid: an agent's picture then has 2043 x 2043 pixels, and networks look at no more than 2^22 of them.
+pub const MAX_GRID: usize = 681;
 
 /// Pixels per cell and direction.
 pub(super) const PIXELS: usize = 3;
@@ -41,7 +41,9 @@ impl Board {
             return wrong("must be odd, so that a drone has a middle cell to stand in");
         }
         if grid > MAX_GRID {
-            return wrong(&format!("can have at most {MAX_GRID} cells a side"));
+            return wrong(&format!(
+                "can have at most {MAX_GRID} cells a side, or its pictures are too large"
+            ));
         }
         let side = grid as i32;
         let place: Vec<[i32; 2]> = (0..side).flat_map(|row| (0..side).map(move |col| [row, col])).collect();

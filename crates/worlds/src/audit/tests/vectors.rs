@@ -45,6 +45,8 @@ enum Flaw {
     LandmarkEdge,
     /// The lamps of landmarks do not turn.
     Lamp,
+    /// The lamps of landmarks are left as they were in the buffer.
+    Unwritten,
     /// Only landmarks above the middle are heard.
     Heard,
     /// Actions are declared to stay what they are.
@@ -185,7 +187,9 @@ impl World for Harbour {
         if let Some(landmark) = who.checked_sub(BOATS) {
             let (_, lamp, height) = self.landmarks[landmark];
             out[0] = height as f32;
-            out[1..].copy_from_slice(&self.lattice.vector(lamp));
+            if self.flaw != Flaw::Unwritten {
+                out[1..].copy_from_slice(&self.lattice.vector(lamp));
+            }
             return;
         }
         let (far, moved) = self.seen(who);
@@ -323,7 +327,7 @@ fn what_is_wrong_with_vectors_is_named() {
             (Flaw::Feature, "sees does not transform as its representation says: number 1 should be"),
             (Flaw::Trivial, "in the transformed world agent"),
             (Flaw::LandmarkEdge, "a landmark along"),
-            (Flaw::Lamp, "that looks like"),
+            (Flaw::Lamp, "that sends"),
             (Flaw::Heard, "the neighbours of agent"),
             (Flaw::Action, "the step"),
             (Flaw::Action, "] were transformed into ["),
@@ -337,6 +341,7 @@ fn what_is_wrong_with_vectors_is_named() {
         for (flaw, words) in [
             (Flaw::SharedId, "two observations have one id"),
             (Flaw::Painted, "what agent 0 sees is not what its id"),
+            (Flaw::Unwritten, "NaN, NaN]"),
         ] {
             let report = audit(&Harbour::new(lattice(), flaw), 500, 3);
             assert!(text(&report, 0).contains(words), "{}", text(&report, 0));

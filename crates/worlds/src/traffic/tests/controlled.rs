@@ -70,9 +70,15 @@ fn a_fixed_cycle_counts_steps() {
         assert_eq!(decide(&w, "fixed-cycle"), [t / 4 % 2; 4]);
         w.apply(&[0; 4], &());
     }
-    for bad in ["fixed-cycle:0", "fixed-cycle:-1", "fixed-cycle:", "fixed-cycle:six"] {
+    for (bad, part) in [
+        ("fixed-cycle:0", "must be at least 1 step, and `0` is not"),
+        ("fixed-cycle:-1", "must be a whole number of at least 1 step"),
+        ("fixed-cycle:", "must be a whole number of at least 1 step"),
+        ("fixed-cycle:six", "must be a whole number of at least 1 step"),
+        ("fixed-cycle:18446744073709551616", "must be at most 18446744073709551615 steps"),
+    ] {
         let error = Named::new(bad, &w).unwrap_err().to_string();
-        assert!(error.contains("at least 1 step"), "{error}");
+        assert!(error.contains(part), "{error}");
     }
 }
 
@@ -85,7 +91,10 @@ fn controllers_are_found_by_name() {
     let error = Named::new("green-wave", &w).unwrap_err().to_string();
     assert!(error.contains("random, fixed-cycle, longest-queue or max-pressure"), "{error}");
     // A period is something that only cycles have.
-    assert!(Named::new("max-pressure:8", &w).is_err() && Named::new("random:8", &w).is_err());
+    for bad in ["max-pressure:8", "random:8"] {
+        let error = Named::new(bad, &w).unwrap_err().to_string();
+        assert!(error.contains("takes no number"), "{error}");
+    }
 }
 
 #[test]

@@ -104,7 +104,7 @@ fn sizes_that_make_no_world_are_refused() {
         (3, 6, "odd"),
         (3, 0, "at least 3"),
         (2, 1, "at least 3"),
-        (3, 1025, "at most 1023"),
+        (3, 683, "at most 681 cells a side, or its pictures are too large"),
         (9, 3, "at most 8"),
         (usize::MAX, 7, "at most 48"),
     ] {

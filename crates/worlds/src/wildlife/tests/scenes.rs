@@ -51,8 +51,8 @@ fn arrows_show_what_the_drones_wanted() {
 
 #[test]
 fn a_field_too_large_to_see_is_refused() {
-    let error = Wildlife::new(500_000, 1001).unwrap().scene().unwrap_err().to_string();
-    assert!(error.contains("500000"), "{error}");
+    let error = Wildlife::new(400_000, 681).unwrap().scene().unwrap_err().to_string();
+    assert!(error.contains("400000"), "{error}");
     let far = random(30, 103, 1).scene().unwrap();
     assert_eq!((far.count("drone"), far.agents.len()), (30, 30));
     assert!(far.items().iter().all(|item| item.handle.is_none() && item.title.is_none()));
