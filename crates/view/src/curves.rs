@@ -75,30 +75,40 @@ fn figure(world: &str, runs: &[Run<'_>], ask: &Ask) -> Value {
 fn chart(world: &str, runs: &[Run<'_>], lines: &[Line<'_>], ask: &Ask) -> Chart {
     let measure = runs.first().map_or(Measure::RETURN, |r| Measure::of(&r.record.world));
     let distinct = (0..lines.len()).all(|i| lines[..i].iter().all(|l| l.method != lines[i].method));
-    let (mut series, mut thin): (Vec<Series>, Vec<Series>) = Default::default();
+    let (mut series, mut thin, mut ends): (Vec<Series>, Vec<Series>, Vec<String>) = Default::default();
+    let end = |s: &Series| s.points.last().map(|p| format!("{:.3}", p.middle));
     for (i, line) in lines.iter().enumerate() {
         let curves: Vec<Vec<(f64, f64)>> = line.records.iter().map(|r| measure.points(&r.curve)).collect();
         // A method keeps its colour where colours can tell methods apart.
         let colour = if distinct { Colour::of(line.method) } else { Colour::new(i) };
         match curves.as_slice() {
             [one] => {
-                series.push(Series::line(line.name.clone(), colour, one.iter().copied()).smoothed(ask.smooth))
+                let one = Series::line(line.name.clone(), colour, one.iter().copied()).smoothed(ask.smooth);
+                ends.extend(end(&one).map(|at| format!("{} ends at {at}", one.name)));
+                series.push(one);
             }
             many => {
                 // Where only some of the seeds go on, the curve is thin: it stands on other runs than before.
                 let name = format!("{} ({} seeds)", line.name, many.len());
                 let (all, rest) = Series::parts(name, colour, many, PLACES);
-                series.push(all.smoothed(ask.smooth));
-                thin.extend(rest.into_iter().map(|(_, part)| part.smoothed(ask.smooth)));
+                let all = all.smoothed(ask.smooth);
+                let mut said =
+                    format!("{} ends at {}", all.name, end(&all).unwrap_or("no common step".into()));
+                for (count, part) in rest {
+                    let part = part.smoothed(ask.smooth);
+                    let goes_on = end(&part).map(|at| format!(", {count} of {} at {at}", many.len()));
+                    said += &goes_on.unwrap_or_default();
+                    thin.push(part);
+                }
+                ends.push(said);
+                series.push(all);
             }
         }
     }
     let best = runs.iter().find_map(|r| r.record.optimum());
-    let ends =
-        series.iter().filter_map(|s| Some(format!("{} ends at {:.3}", s.name, s.points.last()?.middle)));
     Chart {
         title: world.into(),
-        description: ends.collect::<Vec<_>>().join("; "),
+        description: ends.join("; "),
         x_label: "environment steps".into(),
         y_label: measure.label(),
         lines: best.map(|b| Reference::new("best possible", b)).into_iter().collect(),

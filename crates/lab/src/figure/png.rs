@@ -158,7 +158,7 @@ mod tests {
         let word = |at: usize| u32::from_be_bytes(chunks[0].1[at..at + 4].try_into().unwrap()) as usize;
         let (w, h) = (word(0), word(4));
         assert_eq!(w, 1560);
-        let lines = miniz_oxide::inflate::decompress_to_vec_zlib(chunks[2].1).unwrap();
+        let lines = miniz_oxide::inflate::decompress_to_vec_zlib(chunks[3].1).unwrap();
         assert_eq!(lines.len(), (3 * w + 1) * h);
         let mut above = vec![0u8; 3 * w];
         let mut colours = BTreeSet::new();
