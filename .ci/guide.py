@@ -6,6 +6,7 @@ what is special about it:
 
     <!-- ci: skip WHY -->       not run here
     <!-- ci: file NAME -->      the block is the content of a file
+    <!-- ci: changed A B -->    the file B is A with these lines instead of those with the same key
     <!-- ci: serve -->          goes on until it is stopped; must say where it listens
     <!-- ci: exit N -->         the last command ends with this code
 """
@@ -90,6 +91,16 @@ def main(path):
             shell_dir, _ = shell.run("pwd")
             with open(os.path.join(shell_dir.strip(), rest), "w") as file:
                 file.write(body)
+            continue
+        if kind == "changed":
+            source, target = rest.split()
+            place, _ = shell.run("pwd")
+            content = open(os.path.join(place.strip(), source)).read()
+            for changed in body.strip().split("\n"):
+                key = re.escape(changed.split("=")[0].strip())
+                content = re.sub(rf"^{key} *=.*$", changed, content, flags=re.M)
+            with open(os.path.join(place.strip(), target), "w") as file:
+                file.write(content)
             continue
         if block["language"] or kind == "skip":
             if kind == "skip":
