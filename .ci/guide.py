@@ -20,6 +20,7 @@ import time
 
 BLOCK = re.compile(r"(?:<!-- ci: (?P<how>[^\n]*?) -->\n+)?^```(?P<language>\w*)\n(?P<body>.*?)^```$", re.S | re.M)
 END = "== end of block"
+REPOSITORY = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
 class Shell:
@@ -32,7 +33,7 @@ class Shell:
 
     def run(self, commands):
         """What the commands print, and the exit code of the last; the first that fails ends the block."""
-        self.process.stdin.write(f"{{ {commands}\n}} </dev/null\necho; echo '{END}' $?\n")
+        self.process.stdin.write(f"{{ {commands}\n}} </dev/null\ncode=$?; echo; echo '{END}' $code\n")
         self.process.stdin.flush()
         lines = []
         for line in self.process.stdout:
@@ -46,6 +47,12 @@ def chained(body):
     """Commands one after the other, as long as they succeed; continued lines belong together."""
     commands = re.sub(r"\\\n\s*", "", body).strip().split("\n")
     return " && \\\n".join(c for c in commands if c.strip())
+
+
+def from_here(commands):
+    """The same commands for another folder than the repository: what cargo runs is built where it always is."""
+    commands = commands.replace("--manifest-path ", f"--manifest-path {REPOSITORY}/")
+    return re.sub(r"cargo run --release(?! --manifest)", f"cargo run --release --manifest-path {REPOSITORY}/Cargo.toml", commands)
 
 
 def words(text):
@@ -85,7 +92,7 @@ def main(path):
     shell, functions, failures, count = Shell(), [], 0, 0
     for block in BLOCK.finditer(text):
         line = text[: block.start("body")].count("\n")
-        how, body = (block["how"] or "").split(None, 1), block["body"]
+        how, body = (block["how"] or "").split(None, 1), from_here(block["body"])
         kind, rest = (how + ["", ""])[:2]
         if kind == "file":
             shell_dir, _ = shell.run("pwd")
@@ -104,7 +111,7 @@ def main(path):
             continue
         if block["language"] or kind == "skip":
             if kind == "skip":
-                print(f"{path}:{line}: SKIPPED: {rest}")
+                print(f"GUIDE.md:{line}: SKIPPED: {rest}")
             continue
         count += 1
         begin = time.time()
@@ -127,7 +134,7 @@ def main(path):
                 if part is not None:
                     failed = f"this is shown and was not printed: {part}\nThis was:\n{printed[-3000:]}"
         first = body.strip().split("\n")[0]
-        print(f"{path}:{line}: {'FAILED' if failed else 'ok'} ({time.time() - begin:.1f} s): {first}", flush=True)
+        print(f"GUIDE.md:{line}: {'FAILED' if failed else 'ok'} ({time.time() - begin:.1f} s): {first}", flush=True)
         if failed:
             failures += 1
             print(failed, flush=True)
