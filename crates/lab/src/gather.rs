@@ -167,10 +167,10 @@ fn is_records(path: &Path) -> bool {
     path.extension().is_some_and(|e| e == "jsonl") && path.file_name().is_some_and(|n| n != METRICS)
 }
 
-/// What stands in a folder, in the order of names.
+/// What stands in a folder, in the order of names, files first: what is nearer counts if a run is there twice.
 fn entries(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
     let mut paths = fs::read_dir(folder)?.map(|e| Ok(e?.path())).collect::<std::io::Result<Vec<_>>>()?;
-    paths.sort();
+    paths.sort_by_cached_key(|path| (path.is_dir(), path.clone()));
     Ok(paths)
 }
 
