@@ -90,10 +90,10 @@ class Batch:
         if given:
             names = "observations, final_observations, actions, rewards, terminals, truncations"
             raise ValueError(f"there is no buffer `{next(iter(given))}`; there are {names}")
-        # An array that somebody refers to weakly cannot be resized, so its memory stays where it is.
-        self._held = [weakref.ref(array) for array in self._arrays()]
         # What cannot be used is refused now and not in the first step.
         self._envs.check_buffers(self._actions, *self._arrays())
+        # An array that somebody refers to weakly cannot be resized, so its memory stays where it is.
+        self._held = [weakref.ref(array) for array in self._arrays()]
 
     def _arrays(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.float32], NDArray[np.bool_], NDArray[np.bool_]]:
         return self._observations, self._final_observations, self._rewards, self._terminals, self._truncations

@@ -40,7 +40,7 @@ def rep(group: str | Group, text: str) -> Rep:
     66
     >>> equimarl.rep("C4", "perm[1 2 0]")
     Traceback (most recent call last):
-    ValueError: ...
+    ValueError: `perm[1 2 0]` is not a representation of C4: rho(r) rho(r3) = perm[1 2 0] but rho(r r3) = rho(e) = ...
     """
     return Rep(group if isinstance(group, Group) else Group(group), text)
 
