@@ -15,8 +15,9 @@ use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 
 /// Far more than fit into memory with any world, and few enough to be counted without overflow.
 const MOST: usize = 1 << 20;
+const MOST_THREADS: usize = 256;
 
-/// Environments, the first of them that ended, their returns and their lengths.
+/// The environments whose episodes ended, the episodes' returns and their lengths.
 type Episodes<'py> = (Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<i64>>);
 
 /// Environments of one world. All arrays belong to the caller.
@@ -28,6 +29,7 @@ pub(crate) struct Envs {
     spec: Arc<Spec>,
     world: WorldConfig,
     count: usize,
+    threads: usize,
     sight: Sight,
     /// Of what one agent sees.
     shape: Vec<usize>,
@@ -36,13 +38,17 @@ pub(crate) struct Envs {
 #[pymethods]
 impl Envs {
     #[new]
-    #[pyo3(signature = (world, num_envs, observe, options))]
+    #[pyo3(signature = (world, num_envs, threads, observe, options))]
     fn new(
         world: &str,
         num_envs: usize,
+        threads: usize,
         observe: Option<&str>,
         options: &Bound<'_, PyDict>,
     ) -> PyResult<Envs> {
+        if !(1..=MOST_THREADS).contains(&threads) {
+            return Err(value(format!("`threads` is {threads}; it must be from 1 to {MOST_THREADS}")));
+        }
         if !(1..=MOST).contains(&num_envs) {
             return Err(value(format!("`num_envs` is {num_envs}; it must be from 1 to {MOST}")));
         }
@@ -50,21 +56,28 @@ impl Envs {
         let world = configured(&registry, world, options)?;
         let make = || {
             let group = registry.get(&world.name)?.symmetries(&world.settings).usual.parse()?;
-            let envs = registry.make(&world, &group, num_envs)?;
-            let sight = Sight::new(observe, &*envs)?;
-            let shape = sight.shape(&*envs)?;
-            Ok::<_, equimarl_worlds::Error>((envs, sight, shape))
+            let some = |count: usize| registry.make(&world, &group, count);
+            let together = Together::new(num_envs, threads, some)?;
+            let sight = Sight::new(observe, together.any())?;
+            let shape = sight.shape(together.any())?;
+            Ok::<_, equimarl_worlds::Error>((together, sight, shape))
         };
-        let (envs, sight, shape) = make().map_err(value)?;
-        let (spec, count) = (envs.spec().clone(), envs.len());
-        let (together, caller) = (Mutex::new(Together::new(envs)), AtomicU32::new(std::process::id()));
-        Ok(Envs { together, caller, spec, world, count, sight, shape })
+        let (together, sight, shape) = make().map_err(value)?;
+        let (spec, threads) = (together.any().spec().clone(), together.threads);
+        let (together, caller) = (Mutex::new(together), AtomicU32::new(std::process::id()));
+        Ok(Envs { together, caller, spec, world, count: num_envs, threads, sight, shape })
     }
 
     /// How many environments.
     #[getter]
     fn num_envs(&self) -> usize {
         self.count
+    }
+
+    /// How many threads a step uses.
+    #[getter]
+    fn threads(&self) -> usize {
+        self.threads
     }
 
     /// The number of agents in each.
@@ -119,8 +132,7 @@ impl Envs {
         let mut together = self.lock()?;
         let together = &mut *together;
         self.seen("observations", observations, |seen| {
-            let mut seen = seen;
-            py.detach(|| together.reset(seed).map(|()| together.observe(&mut seen))).map_err(failed)
+            py.detach(|| together.reset(seed, seen)).map_err(failed)
         })
     }
 
@@ -128,8 +140,8 @@ impl Envs {
     fn observe(&self, py: Python<'_>, observations: &Bound<'_, PyAny>) -> PyResult<()> {
         let mut together = self.started()?;
         let together = &mut *together;
-        self.seen("observations", observations, |mut seen| {
-            py.detach(|| together.observe(&mut seen));
+        self.seen("observations", observations, |seen| {
+            py.detach(|| together.observe(seen));
             Ok(())
         })
     }
@@ -162,19 +174,17 @@ impl Envs {
                 py.detach(|| together.step(results)).map_err(failed)
             })
         })?;
-        if together.ended.is_empty() {
+        if together.ended().next().is_none() {
             return Ok(None);
         }
-        let ended = &together.ended;
         Ok(Some((
-            PyArray::from_iter(py, ended.iter().map(|e| e.environment as i64)),
-            PyArray::from_iter(py, ended.iter().map(|e| e.total)),
-            PyArray::from_iter(py, ended.iter().map(|e| e.length as i64)),
+            PyArray::from_iter(py, together.ended().map(|e| e.environment as i64)),
+            PyArray::from_iter(py, together.ended().map(|e| e.total)),
+            PyArray::from_iter(py, together.ended().map(|e| e.length as i64)),
         )))
     }
 
     /// Refuses arrays that cannot be used in `step`.
-    #[expect(clippy::too_many_arguments, reason = "one per buffer")]
     fn check_buffers(
         &self,
         actions: &Bound<'_, PyAny>,
@@ -200,7 +210,7 @@ impl Envs {
         self.check(environment)?;
         let mut chosen = vec![0; self.spec.agents];
         choices("actions", actions, &[self.spec.agents], self.spec.actions.count(), &mut chosen)?;
-        let outcome = together.envs.step_one(environment, &chosen).map_err(failed)?;
+        let outcome = together.step_one(environment, &chosen).map_err(failed)?;
         Ok((outcome.reward, outcome.end == End::Terminated, outcome.end == End::Truncated))
     }
 
@@ -213,7 +223,7 @@ impl Envs {
             (_, true) => End::Truncated,
             _ => End::Running,
         };
-        let world = together.envs.world(environment);
+        let world = together.world(environment);
         Ok((0..self.spec.measures.len()).map(|which| world.measure(which, end)).collect())
     }
 
@@ -225,7 +235,7 @@ impl Envs {
             return Err(value(format!("{} has no picture of its whole state", self.spec.world)));
         };
         let mut pixels = vec![0.0; shape.iter().product()];
-        together.envs.world(environment).team_image(&mut pixels);
+        together.world(environment).team_image(&mut pixels);
         PyArray::from_vec(py, pixels).reshape(shape)
     }
 
@@ -233,7 +243,7 @@ impl Envs {
     fn rgb<'py>(&self, py: Python<'py>, environment: usize) -> PyResult<Bound<'py, PyArray3<u8>>> {
         let together = self.started()?;
         self.check(environment)?;
-        let (height, width, bytes) = picture::rgb(together.envs.world(environment)).map_err(value)?;
+        let (height, width, bytes) = picture::rgb(together.world(environment)).map_err(value)?;
         PyArray::from_vec(py, bytes).reshape([height, width, 3])
     }
 
@@ -241,21 +251,19 @@ impl Envs {
     fn text(&self, environment: usize) -> PyResult<String> {
         let together = self.started()?;
         self.check(environment)?;
-        picture::text(together.envs.world(environment)).map_err(value)
+        picture::text(together.world(environment)).map_err(value)
     }
 
     /// All states and random streams, as JSON.
     fn save(&self) -> PyResult<String> {
-        Ok(self.started()?.envs.save().to_string())
+        Ok(self.started()?.save().to_string())
     }
 
     /// Goes on from what `save` gave.
     fn load(&self, saved: &str) -> PyResult<()> {
         let mut together = self.lock()?;
         let saved = serde_json::from_str(saved).map_err(value)?;
-        together.envs.load(&saved).map_err(value)?;
-        together.started = true;
-        Ok(())
+        together.load(&saved).map_err(value)
     }
 }
 

@@ -68,6 +68,8 @@ def test_seeds_decide_everything(world: dict[str, Any]) -> None:
     # An environment does not depend on how many others there are.
     few, many = made(num_envs=2, seed=3), made(num_envs=6, seed=3)
     assert np.array_equal(few.reset(), many.reset()[:2])
+    # Nor does anything depend on the number of threads.
+    assert same(*(played(made(num_envs=600, seed=3, threads=threads, observe="ids"), 110) for threads in (1, 3)))
     # Seeds of reset are those of the constructor, and without one the next episodes come.
     batch = made(seed=0)
     first = batch.reset().copy()
@@ -224,6 +226,7 @@ def test_actions_in_other_layouts() -> None:
         ({"world": "wildlife", "grid": 6}, ValueError, "odd"),
         ({"world": "wildlife", "num_envs": 0}, ValueError, "`num_envs` is 0; it must be from 1 to"),
         ({"world": "wildlife", "num_envs": 10**9}, ValueError, "`num_envs` is 1000000000"),
+        ({"world": "wildlife", "threads": 0}, ValueError, "`threads` is 0; it must be from 1 to 256"),
         ({"world": "wildlife", "seed": -1}, ValueError, "a seed is a whole number from 0"),
         ({"world": "wildlife", "seed": 2**64}, ValueError, "a seed is a whole number from 0"),
         ({"world": "wildlife", "observe": "features"}, ValueError, 'use "images" or "ids"'),

@@ -59,8 +59,8 @@ class Batch:
     ==================== =============================== ===========================================================
 
     The same seed gives the same episodes as the Rust library and the program: environment e draws from the stream
-    (seed, world, e), whatever the number of environments. `step` lets other Python threads run meanwhile; use one batch
-    per thread.
+    (seed, world, e), whatever the number of environments and threads. `step` lets other Python threads run meanwhile; use
+    one batch per thread. It uses `threads` of its own, by default one; more help where nothing else needs the processors.
 
     `buffers` are arrays of your own by these names, for example in shared memory; the others are made here.
     """
@@ -72,11 +72,12 @@ class Batch:
         num_envs: int = 1,
         seed: int = 0,
         observe: Literal["images", "features", "ids"] | None = None,
+        threads: int = 1,
         buffers: Mapping[str, NDArray[Any]] | None = None,
         **options: bool | int | float | str,
     ) -> None:
         self._seed: int | None = _checked_seed(seed)
-        self._envs = _core.Envs(world, num_envs, observe, options)
+        self._envs = _core.Envs(world, num_envs, threads, observe, options)
         self._world = world
         envs, given = self._envs, dict(buffers or {})
         seen = (envs.num_envs, envs.agents, *envs.shape)
@@ -112,6 +113,11 @@ class Batch:
     def num_envs(self) -> int:
         """How many environments."""
         return self._envs.num_envs
+
+    @property
+    def threads(self) -> int:
+        """How many threads a step uses."""
+        return self._envs.threads
 
     @property
     def num_agents(self) -> int:

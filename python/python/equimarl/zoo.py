@@ -62,7 +62,7 @@ class World(ParallelEnv):  # type: ignore[misc]  # PettingZoo has no types
             raise ValueError(f"`render_mode` is {render_mode!r}; it must be None or one of {modes}")
         if max_cycles is not None and max_cycles < 1:
             raise ValueError(f"`max_cycles` is {max_cycles}; it must be at least 1, or None for the world's own limit")
-        self._envs = _core.Envs(world, 1, None, options)
+        self._envs = _core.Envs(world, 1, 1, None, options)
         if self._envs.sight == "ids":
             raise ValueError(f"the world {world} has neither images nor features to observe")
         self._world = world
@@ -186,7 +186,7 @@ class World(ParallelEnv):  # type: ignore[misc]  # PettingZoo has no types
     def __setstate__(self, state: dict[str, Any]) -> None:
         options, saved = state.pop("_saved")
         self.__dict__.update(state)
-        self._envs = _core.Envs(self._world, 1, None, options)
+        self._envs = _core.Envs(self._world, 1, 1, None, options)
         if saved is not None:
             self._envs.load(saved)
 
