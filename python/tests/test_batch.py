@@ -83,7 +83,8 @@ def test_images_are_kept_up_to_date(world: dict[str, Any]) -> None:
     batch = equimarl.Batch(**world, num_envs=6, seed=2)
     ids = equimarl.Batch(**world, num_envs=6, seed=2, observe="ids")
     batch.reset(), ids.reset()
-    rng, seen, fresh = np.random.default_rng(0), {}, np.empty_like(batch.observations)
+    seen: dict[int, Any] = {}
+    rng, fresh = np.random.default_rng(0), np.empty_like(batch.observations)
     for _ in range(150):
         actions = rng.integers(batch.num_actions, size=batch.actions.shape)
         batch.step(actions), ids.step(actions)
@@ -197,11 +198,12 @@ def test_buffers_that_overlap() -> None:
 def test_actions_that_do_not_exist(actions: Any, error: type[Exception], text: str) -> None:
     batch, twin = (equimarl.Batch("wildlife", num_envs=8, seed=1) for _ in range(2))
     before = batch.reset().copy()
+    twin.reset()
     with pytest.raises(error, match=text):
         batch.step(actions)
     # Nothing happened: the batch goes on like one that was never asked.
     assert np.array_equal(batch.observations, before)
-    assert same(played(batch, 20), [twin.reset(), played(twin, 20)][1])
+    assert same(played(batch, 20), played(twin, 20))
 
 
 def test_actions_in_other_layouts() -> None:
@@ -238,7 +240,8 @@ def test_batches_that_cannot_be(arguments: Any, error: type[Exception], text: st
 
 
 def test_numbers_of_numpy_are_numbers() -> None:
-    batch = equimarl.Batch("traffic", rows=np.int64(1), cols=3.0, arrival_probability=np.float32(0.5))
+    options: dict[str, Any] = {"rows": np.int64(1), "cols": 3.0, "arrival_probability": np.float32(0.5)}
+    batch = equimarl.Batch("traffic", **options)
     assert batch.options == {
         "rows": 1,
         "cols": 3,
@@ -264,6 +267,13 @@ def test_pictures() -> None:
         batch.render(2)
 
 
+def run(threads: list[threading.Thread]) -> None:
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
 def test_threads_run_while_a_batch_steps() -> None:
     """Two batches in two threads play what they play alone; one batch in two threads is refused, not broken."""
     alone = [played(equimarl.Batch("wildlife", num_envs=64, seed=s), 50) for s in range(2)]
@@ -273,8 +283,7 @@ def test_threads_run_while_a_batch_steps() -> None:
         found[seed] = played(equimarl.Batch("wildlife", num_envs=64, seed=seed), 50)
 
     threads = [threading.Thread(target=play, args=(s,)) for s in range(2)]
-    [t.start() for t in threads]
-    [t.join() for t in threads]
+    run(threads)
     assert all(same(a, b) for a, b in zip(alone, found, strict=True))
 
     batch = equimarl.Batch("traffic", num_envs=20_000, observe="ids")
@@ -289,8 +298,7 @@ def test_threads_run_while_a_batch_steps() -> None:
                 refused.append(str(error))
 
     threads = [threading.Thread(target=insist) for _ in range(2)]
-    [t.start() for t in threads]
-    [t.join() for t in threads]
+    run(threads)
     assert refused and set(refused) == {
         "another thread is inside a call of these environments; use one Batch per thread"
     }

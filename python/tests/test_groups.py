@@ -2,6 +2,8 @@
 
 import doctest
 import pickle
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -110,7 +112,7 @@ def test_biases() -> None:
 
 def test_mistakes() -> None:
     c4, d4 = rep("C4", "regular"), rep("D4", "regular")
-    for call, text in [
+    mistakes: list[tuple[Callable[[], Any], str]] = [
         (lambda: group("Q8"), "cannot read the group `Q8`"),
         (lambda: group("C99999"), "too large"),
         (lambda: rep("C4", "2*"), "cannot read"),
@@ -119,7 +121,8 @@ def test_mistakes() -> None:
         (lambda: basis(rep("C4", "999*regular"), rep("C4", "999*regular")), "too many to write out"),
         (lambda: c4.matrices("m"), "C4 has no element `m`; it has e, r, r2, r3"),
         (lambda: c4.matrices(4), "C4 has the elements 0 to 3, not 4"),
-    ]:
+    ]
+    for call, text in mistakes:
         with pytest.raises(ValueError, match=text):
             call()
     assert c4 != d4 and group("C4") != group("D4") and group("C4") != "C4"

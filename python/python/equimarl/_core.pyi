@@ -5,6 +5,8 @@ from typing import Any, Literal, TypedDict, final
 import numpy as np
 from numpy.typing import NDArray
 
+__all__ = ["Envs", "Group", "Rep", "basis", "bias_basis", "worlds"]
+
 _Value = bool | int | float | str
 
 class _World(TypedDict):

@@ -11,7 +11,7 @@
 """
 
 import secrets
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,8 +23,9 @@ try:
     from gymnasium.spaces import Box, Discrete
     from pettingzoo import AECEnv, ParallelEnv
     from pettingzoo.utils.conversions import parallel_to_aec
-except ImportError as error:
-    raise ImportError("equimarl.zoo needs PettingZoo: pip install 'equimarl[zoo]'") from error
+except ImportError:
+    # Python shows what was missing above this.
+    raise ImportError("equimarl.zoo needs PettingZoo: pip install 'equimarl[zoo]'")
 
 __all__ = ["World", "env", "parallel_env"]
 
@@ -42,7 +43,7 @@ class World(ParallelEnv):  # type: ignore[misc]  # PettingZoo has no types
     ``episode_return`` and ``episode_length``.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {
+    metadata: dict[str, Any] = {
         "name": "equimarl",
         "render_modes": ["rgb_array", "ansi"],
         "render_fps": 5,
