@@ -1,6 +1,8 @@
 """The worlds in PettingZoo's tests, and in those that PettingZoo does not have."""
 
 import pickle
+import subprocess
+import sys
 from types import SimpleNamespace
 from typing import Any
 
@@ -168,19 +170,29 @@ def test_episodes_say_how_they_were() -> None:
     assert {"waiting", "queue"} <= last.keys()
 
 
+def test_it_is_imported_when_asked_for() -> None:
+    code = "import sys, equimarl; assert 'pettingzoo' not in sys.modules; equimarl.zoo.parallel_env('wildlife')"
+    subprocess.run([sys.executable, "-c", code], check=True)
+    with pytest.raises(AttributeError, match="'equimarl' has no attribute 'zool'"):
+        equimarl.zool  # noqa: B018
+
+
 def test_mistakes() -> None:
     env = zoo.parallel_env("wildlife")
     with pytest.raises(RuntimeError, match="call reset"):
         env.state()
     assert env.step({}) == ({}, {}, {}, {}, {})
     env.reset(seed=0)
-    for actions, text in [
+    mistakes: list[tuple[dict[str, Any], str]] = [
         ({"agent_0": 0}, "there is no action for agent_1, agent_2"),
         ({**dict.fromkeys(env.agents, 0), "drone": 0}, "there is no agent drone; they are agent_0"),
-        (dict.fromkeys(env.agents, 5), r"actions\[0\] is 5; actions are 0 to 4"),
-    ]:
+        (dict.fromkeys(env.agents, np.uint8(5)), r"actions\[0\] is 5; actions are 0 to 4"),
+    ]
+    for actions, text in mistakes:
         with pytest.raises(ValueError, match=text):
             env.step(actions)
+    with pytest.raises(TypeError, match="float"):
+        env.step(dict.fromkeys(env.agents, 1.5))  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="wildlife has no option `rows`; it has drones, grid"):
         zoo.parallel_env("wildlife", rows=2)
     with pytest.raises(ValueError, match="`render_mode` is 'human'"):

@@ -11,6 +11,9 @@
 (16, 4, 1, 21, 21)
 """
 
+from importlib import import_module
+from types import ModuleType
+
 from ._batch import Batch, Infos
 from ._core import Group, Rep
 from ._groups import basis, bias_basis, group, rep
@@ -30,3 +33,10 @@ __all__ = [
     "worlds",
 ]
 __version__ = "0.1.0"
+
+
+def __getattr__(name: str) -> ModuleType:
+    """Modules that need more than NumPy are imported when somebody asks for them."""
+    if name == "zoo":
+        return import_module("equimarl.zoo")
+    raise AttributeError(f"module 'equimarl' has no attribute {name!r}")

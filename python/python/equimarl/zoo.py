@@ -11,6 +11,7 @@
 """
 
 import secrets
+from operator import index
 from typing import Any, Literal
 
 import numpy as np
@@ -122,7 +123,7 @@ class World(ParallelEnv):  # type: ignore[misc]  # PettingZoo has no types
         unknown = [str(agent) for agent in actions if agent not in self.action_spaces]
         if unknown:
             raise ValueError(f"there is no agent {', '.join(unknown)}; they are {', '.join(self.possible_agents)}")
-        chosen = np.array([actions[agent] for agent in self.agents])
+        chosen = np.array([index(actions[agent]) for agent in self.agents], np.int64)
         reward, terminated, truncated = self._envs.step_one(0, chosen)
         self._total += reward
         self._length += 1
