@@ -3,8 +3,10 @@
 use crate::arrays::{choices, writable};
 use crate::error::value;
 use crate::options::{configured, to_python};
+use crate::part::Results;
 use crate::picture;
-use crate::together::{Results, Seen, Sight, Together};
+use crate::sight::{Seen, Sight};
+use crate::together::Together;
 use equimarl_worlds::{End, Spec, WorldConfig, builtin};
 use numpy::{PyArray, PyArray1, PyArray3, PyArrayMethods};
 use pyo3::exceptions::{PyIndexError, PyRuntimeError};

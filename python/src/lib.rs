@@ -9,7 +9,9 @@ mod envs;
 mod error;
 mod group;
 mod options;
+mod part;
 mod picture;
+mod sight;
 mod together;
 
 // `equimarl-render` keeps its raster and its letters to itself. These are its files, not copies of them.
