@@ -101,7 +101,9 @@ impl Together {
         let next = || work.lock().ok()?.next();
         let all = || std::iter::from_fn(next).try_for_each(|step| step());
         thread::scope(|scope| {
-            let others: Vec<_> = (1..threads).map(|_| scope.spawn(all)).collect();
+            // Where the system gives no more threads, those that are there do it all.
+            let begun = |_| thread::Builder::new().spawn_scoped(scope, all).ok();
+            let others: Vec<_> = (1..threads).filter_map(begun).collect();
             let broken = || Err(Error::BadWorld("a thread broke off in the middle of a step".into()));
             let mine = all();
             others.into_iter().try_for_each(|other| other.join().unwrap_or_else(|_| broken()))?;
