@@ -1,0 +1,42 @@
+"""Teams of agents that learn from symmetry.
+
+- `Batch`: thousands of environments of a world at once, in NumPy arrays that are written in place.
+- `equimarl.zoo`: the same worlds for PettingZoo (``pip install equimarl[zoo]``).
+- `group`, `rep`, `basis`, `bias_basis`: finite groups, their representations, and all maps that commute with them.
+- `worlds`: what worlds there are, and their options.
+
+>>> import equimarl
+>>> batch = equimarl.Batch("wildlife", drones=4, num_envs=16, seed=0)
+>>> batch.reset().shape
+(16, 4, 1, 21, 21)
+"""
+
+from importlib import import_module
+from types import ModuleType
+
+from ._batch import Batch, Infos
+from ._core import Group, Rep
+from ._groups import basis, bias_basis, group, rep
+from ._worlds import Option, WorldInfo, worlds
+
+__all__ = [
+    "Batch",
+    "Group",
+    "Infos",
+    "Option",
+    "Rep",
+    "WorldInfo",
+    "basis",
+    "bias_basis",
+    "group",
+    "rep",
+    "worlds",
+]
+__version__ = "0.1.0"
+
+
+def __getattr__(name: str) -> ModuleType:
+    """Modules that need more than NumPy are imported when somebody asks for them."""
+    if name == "zoo":
+        return import_module("equimarl.zoo")
+    raise AttributeError(f"module 'equimarl' has no attribute {name!r}")

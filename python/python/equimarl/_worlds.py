@@ -1,0 +1,39 @@
+"""What worlds there are."""
+
+from dataclasses import dataclass
+
+from . import _core
+
+
+@dataclass(frozen=True)
+class Option:
+    """An option of a world: a keyword argument."""
+
+    name: str
+    about: str
+    usual: bool | int | float | str
+
+
+@dataclass(frozen=True)
+class WorldInfo:
+    """A world that can be made by its name."""
+
+    name: str
+    about: str
+    version: int
+    options: tuple[Option, ...]
+
+
+def worlds() -> list[WorldInfo]:
+    """All worlds with their options.
+
+    >>> import equimarl
+    >>> for world in equimarl.worlds():
+    ...     print(world.name, {option.name: option.usual for option in world.options})
+    wildlife {'drones': 3, 'grid': 7}
+    traffic {'rows': 2, 'cols': 2, 'arrival_steps': 100, 'arrival_probability': 0.1, 'step_limit': 500}
+    """
+    return [
+        WorldInfo(w["name"], w["about"], w["version"], tuple(Option(*option) for option in w["options"]))
+        for w in _core.worlds()
+    ]

@@ -1,0 +1,34 @@
+//! What Python cannot do fast: worlds that are stepped together, groups, and bases of equivariant maps.
+//!
+//! This is the private module `equimarl._core`. It has no memory that Python sees: arrays come from NumPy, are checked on
+//! every call, and belong to whoever made them. The face that people use is in `python/equimarl`.
+
+mod arrays;
+mod basis;
+mod envs;
+mod error;
+mod group;
+mod options;
+mod part;
+mod picture;
+mod sight;
+mod together;
+
+// `equimarl-render` keeps its raster and its letters to itself. These are its files, not copies of them.
+#[path = "../../crates/render/src/letters.rs"]
+mod letters;
+#[path = "../../crates/render/src/raster.rs"]
+mod raster;
+
+/// The compiled part of equimarl. Use the package `equimarl` instead.
+#[pyo3::pymodule]
+mod _core {
+    #[pymodule_export]
+    use crate::basis::{basis, bias_basis};
+    #[pymodule_export]
+    use crate::envs::Envs;
+    #[pymodule_export]
+    use crate::group::{Group, Rep};
+    #[pymodule_export]
+    use crate::options::worlds;
+}
