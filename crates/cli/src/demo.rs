@@ -3,6 +3,7 @@
 
 use crate::number::whole;
 use crate::output::{print, program};
+use crate::outputs;
 use crate::registry;
 use crate::train::sparkline;
 use anyhow::{Context, Result, bail, ensure};
@@ -46,6 +47,7 @@ impl Default for Args {
 }
 
 pub fn run(args: &Args) -> Result<ExitCode> {
+    outputs::check_folder("--out", &args.out)?;
     let world = demonstrated()?;
     let described = registry().describe(&world)?;
     clear(&args.out, &world)?;

@@ -7,9 +7,8 @@ use equimarl_files::{MARK, read_file};
 use equimarl_learn::RunFolder;
 use equimarl_nn::Metadata;
 use equimarl_nn::model::Content;
-use std::ffi::OsString;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 #[derive(Args, Clone, Debug, Default)]
 pub struct Force {
@@ -49,7 +48,7 @@ pub fn check(inputs: &[&Path], outputs: &[(&str, &Path, Product)], force: &Force
             bail!("{other} and {flag} both are {}; one would replace the other", path.display());
         }
         check_place(flag, path, &place)?;
-        if !force.force && path.exists() && !is_ours(path, *product) {
+        if !force.force && path.symlink_metadata().is_ok() && !is_ours(path, *product) {
             bail!(
                 "{} is there already, and was not made by this command; choose another name, or --force",
                 path.display()
@@ -62,7 +61,9 @@ pub fn check(inputs: &[&Path], outputs: &[(&str, &Path, Product)], force: &Force
 
 /// Run directories hold the run and nothing else.
 fn check_place(flag: &str, path: &Path, place: &Path) -> Result<()> {
-    let run = place.ancestors().skip(1).find(|folder| RunFolder::at(folder).is_run());
+    // Other programs may have a config.toml, too, but no metrics beside it.
+    let is_run = |folder: &&Path| RunFolder::at(folder).is_run() && RunFolder::at(folder).metrics().exists();
+    let run = place.ancestors().skip(1).find(is_run);
     match run {
         Some(run) => bail!(
             "{flag} {} lies in the run directory {}, which holds only the run; choose another folder",
@@ -83,14 +84,21 @@ pub fn check_folder(flag: &str, path: &Path) -> Result<()> {
 /// Where a path leads, also if nothing is there yet.
 fn place(path: &Path) -> Result<PathBuf> {
     let whole = std::path::absolute(path).with_context(|| format!("{}", path.display()))?;
-    let mut missing: Vec<OsString> = vec![];
-    for folder in whole.ancestors() {
-        if let Ok(found) = fs::canonicalize(folder) {
-            return Ok(missing.iter().rev().fold(found, |at, name| at.join(name)));
+    let mut at = PathBuf::new();
+    for part in whole.components() {
+        match part {
+            // What was before leads through no links any more, so this is one folder up, also from one that is not there yet.
+            Component::ParentDir => drop(at.pop()),
+            part => at.push(part),
         }
-        missing.push(folder.file_name().unwrap_or_default().into());
+        at = fs::canonicalize(&at).unwrap_or(at);
     }
-    Ok(whole)
+    Ok(at)
+}
+
+/// Whether one path leads into the folder of the other, or to it.
+pub fn is_inside(path: &Path, folder: &Path) -> Result<bool> {
+    Ok(place(path)?.starts_with(place(folder)?))
 }
 
 /// Two names of one file.

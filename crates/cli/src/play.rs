@@ -72,7 +72,9 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     );
     let read: Vec<PathBuf> = args.model.iter().flat_map(|m| [m.clone(), RunFolder::at(m).model()]).collect();
     args.show.check(&read.iter().map(PathBuf::as_path).collect::<Vec<_>>())?;
+    let waiting = Waiting::for_("preparing", None);
     let Players { world, mut envs, mut controller } = args.players()?;
+    drop(waiting);
     let who = args.controller.as_deref().unwrap_or("model");
     args.show.show(&mut *envs, &mut *controller, args.seed)?;
     let waiting = Waiting::for_("episodes", Some(args.episodes as u64));

@@ -85,6 +85,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
 
 /// Writes the page last, so that whoever sees it has all its figures.
 fn write(study: &Study, out: &Path, args: &Args) -> Result<Vec<PathBuf>> {
+    outputs::check_folder("--out", out)?;
     std::fs::create_dir_all(out).with_context(|| format!("cannot make the folder {}", out.display()))?;
     let page_path = out.join("index.html");
     let before = figures_of(&std::fs::read_to_string(&page_path).unwrap_or_default());

@@ -2,6 +2,7 @@
 
 use crate::number::whole;
 use crate::outputs::{self, Force, Product};
+use crate::waiting::Waiting;
 use anyhow::Result;
 use clap::Args;
 use equimarl_render::{GifWriter, save_svg};
@@ -49,6 +50,7 @@ impl ShowArgs {
         // Made first: an unwritable folder should not cost a whole episode.
         let mut film = self.gif.as_ref().map(GifWriter::create).transpose()?;
         let mut scenes: Vec<Scene> = vec![];
+        let waiting = (!self.watch).then(|| Waiting::for_("drawing an episode", None));
         watched_episode(envs, controller, seed, 0, |moment| -> Result<()> {
             if film.is_some() || self.svg.is_some() {
                 let scene = scene(&moment)?.caption(caption(&moment));
@@ -64,6 +66,7 @@ impl ShowArgs {
             }
             Ok(())
         })?;
+        drop(waiting);
         if let (Some(film), Some(path)) = (film, &self.gif) {
             film.finish()?;
             eprintln!("wrote {}", path.display());

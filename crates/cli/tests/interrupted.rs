@@ -218,7 +218,7 @@ fn signals_are_heard_within_long_iterations() {
     assert!(begin.elapsed() < Duration::from_secs(4), "{:?}", begin.elapsed());
     assert_eq!(output.status.code(), Some(143), "{output:?}");
     let error = String::from_utf8(output.stderr).unwrap();
-    assert!(error.contains("of 5 steps of an iteration") && error.contains("train --resume"), "{error}");
+    assert!(error.contains("of an iteration") && error.contains("train --resume"), "{error}");
 
     // Later, only that iteration is lost.
     let (whole, run) = (home.join("whole"), home.join("later"));

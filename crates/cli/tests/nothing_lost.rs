@@ -92,6 +92,45 @@ fn a_report_replaces_reports_only() {
     refuses(&["report", text(whole()), "--out", text(whole())], "which holds only the run");
 }
 
+/// Not by any detour, and not by any verb.
+#[test]
+fn nothing_is_written_into_a_run_directory() {
+    let home = folder("lost-inside");
+    let run = home.join("run");
+    finish(&small(&["--steps", "80", "--quiet"], &run));
+    let files = || {
+        let mut names: Vec<_> = fs::read_dir(&run).unwrap().map(|f| f.unwrap().file_name()).collect();
+        names.sort();
+        (names, fs::read(run.join("model.safetensors")).unwrap())
+    };
+    let (before, inside) = (files(), "which holds only the run");
+    let sweep = home.join("s.toml");
+    fs::write(&sweep, "name = 'x'\n[[grid]]\nseed = 1\n").unwrap();
+    let detour = home.join("nx/../run");
+    for place in [run.clone(), detour.clone()] {
+        let (place, below) = (text(&place), place.join("below"));
+        refuses(&["fleet", "keys", "--no-tls", "--model", text(whole()), "--out", place], inside);
+        refuses(&["fleet", "run", "--model", text(whole()), "--record", text(&below)], inside);
+        refuses(&["check", "world", "wildlife", "--steps", "1", "--out", place], inside);
+        refuses(&["demo", "--steps", "80", "--out", place], inside);
+        refuses(&["report", text(whole()), "--out", text(&below)], inside);
+        refuses(&["report", text(whole()), "--json", "--tensorboard", place], inside);
+        refuses(&small(&["--steps", "80"], &below), inside);
+        let other = home.join("other");
+        refuses(&small(&["--steps", "80", "--tensorboard", place], &other), inside);
+        assert!(!other.exists());
+    }
+    refuses(&["sweep", text(&sweep), "--out", text(&detour)], inside);
+    // The events of a run go to a folder of its name, which must not be the run.
+    refuses(
+        &small(&["--steps", "80", "--tensorboard", text(&home)], &home.join("events")),
+        "lies in the run directory",
+    );
+    assert_eq!(files(), before);
+    // Runs in a run would never be found again.
+    refuses(&small(&["--steps", "80"], &home), "holds other runs");
+}
+
 #[test]
 fn a_run_begins_where_nothing_of_its_names_is() {
     let home = folder("lost-run-folder");
@@ -276,6 +315,32 @@ fn a_finished_run_goes_on_to_more_steps() {
     }
     assert_eq!(json(&["train", "--resume", text(&short)])["steps"], 3200);
 
+    // What cannot go on is left as it was.
+    for (name, spoil) in [
+        ("checkpoint", (|run| fs::write(run.join("checkpoint/800.safetensors"), "x").unwrap()) as fn(&Path)),
+        ("edited", |run| {
+            let config = fs::read_to_string(run.join("config.toml")).unwrap();
+            fs::write(run.join("config.toml"), config.replace("epochs = 4", "epochs = 3")).unwrap();
+        }),
+        ("metrics", |run| fs::remove_file(run.join("metrics.jsonl")).unwrap()),
+    ] {
+        let run = train(name, "800", &["--set", "checkpoint_every=100000"]);
+        spoil(&run);
+        let files =
+            || ["config.toml", "summary.json", "model.safetensors"].map(|f| fs::read(run.join(f)).unwrap());
+        let before = files();
+        let output = equimarl(&["train", "--quiet", "--resume", text(&run), "--steps", "1600"]);
+        assert_eq!(output.status.code(), Some(2), "{name}: {output:?}");
+        assert_eq!(files(), before, "{name}");
+    }
+
+    // A model that was deleted is made again.
+    let model = long.join("model.safetensors");
+    let before = fs::read(&model).unwrap();
+    fs::remove_file(&model).unwrap();
+    finish(&["train", "--quiet", "--resume", text(&long)]);
+    assert_eq!(fs::read(&model).unwrap(), before);
+
     let falling = train("falling", "800", &["--set", "decay=true"]);
     let error = "its learning rate falls to zero over its 800 steps";
     refuses(&["train", "--quiet", "--resume", text(&falling), "--steps", "1600"], error);
@@ -314,11 +379,20 @@ fn a_run_may_begin_with_a_trained_team() {
         (&["--method", "plain"][..], "has another network"),
         (&["--world", "traffic"][..], "made for the world `wildlife`"),
         (&["--grid", "9"][..], "cannot start from"),
+        (&["--junctions", "2x2"][..], "--junctions belongs to the traffic world"),
     ] {
         let (output, run) = from("other", more);
         let error = String::from_utf8(output.stderr).unwrap();
         assert!(output.status.code() == Some(2) && error.contains(part), "{error}");
         assert!(!run.exists());
     }
+    // It goes on in its own world, whatever is usual.
+    let (five, again) = (home.join("five"), home.join("five-again"));
+    finish(&small(&["--steps", "80", "--grid", "5", "--method", "plain", "--quiet"], &five));
+    finish(
+        &[&SMALL[..], &["--steps", "80", "--from", text(&five), "--out", text(&again), "--quiet"]].concat(),
+    );
+    let config = fs::read_to_string(again.join("config.toml")).unwrap();
+    assert!(config.contains("grid = 5") && config.contains("method = \"plain\""), "{config}");
     refuses(&small(&["--set", "from=abc"], &home.join("set")), "give the team itself with --from");
 }

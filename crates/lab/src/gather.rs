@@ -289,8 +289,11 @@ impl Gathered {
     /// The same settings and seed at several places are one run.
     fn leave_out_repeated(&mut self) {
         let mut order: Vec<usize> = (0..self.runs.len()).collect();
-        // A stable sort: among equals the first place stays.
-        order.sort_by_key(|i| self.runs[*i].record.summary.is_none());
+        // Finished ones before others, and sound ones before damaged ones. A stable sort: among equals the first place stays.
+        order.sort_by_key(|i| {
+            let record = &self.runs[*i].record;
+            (record.summary.is_none(), record.damage.is_some())
+        });
         let mut used: BTreeMap<(String, bool), usize> = BTreeMap::new();
         let mut instead = vec![None; self.runs.len()];
         for i in order {

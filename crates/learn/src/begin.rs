@@ -1,6 +1,6 @@
 //! How a run directory begins: fresh, with the weights of a trained team, or once more after its end.
 
-use crate::checkpoint;
+use crate::checkpoint::{self, restore_latest};
 use crate::config::TrainConfig;
 use crate::error::{Error, Result};
 use crate::estimate::check_memory;
@@ -116,7 +116,24 @@ pub fn extend(registry: &Registry, run: &Path, steps: u64) -> Result<()> {
     }
     let config = TrainConfig { steps, ..config };
     config.check()?;
-    let _lock = Metrics::open(folder.metrics())?;
+    let had_metrics = folder.metrics().exists();
+    let metrics = Metrics::open(folder.metrics())?;
+    // Whether it can go on is found out before anything is touched.
+    let sound = || {
+        let fresh = || Trainer::new(registry, &config);
+        let (_, notes) = restore_latest(registry, &folder.checkpoints(), fresh, |_| ())?;
+        let notes = notes.ok_or_else(|| {
+            Error::BadRun(format!("{name} cannot be extended: it has no checkpoint to go on from"))
+        })?;
+        let notes: Notes = serde_json::from_value(notes).map_err(|e| Error::BadRun(e.to_string()))?;
+        metrics.check(notes.metrics)
+    };
+    sound().inspect_err(|_| {
+        if !had_metrics {
+            // Opening it made it.
+            let _ = fs::remove_file(folder.metrics());
+        }
+    })?;
     // In this order: whoever is stopped in between finds a run that ends once more where it did.
     for file in [folder.summary(), folder.model()] {
         match fs::remove_file(&file) {

@@ -73,10 +73,10 @@ impl Estimate {
         let gigabytes = |bytes: f64| format!("{:.1} GB", bytes / 1e9);
         let share = (MOST * free - BASE).max(0.0) / (self.bytes - BASE);
         Err(Error::BadConfig(format!(
-            "this run would take about {} of memory, and {} are free: {} agents, {} environments with {} steps each. About {} \
+            "this run would take about {} of memory, and may take {} (nine tenths of what is free): {} agents, {} environments with {} steps each. About {} \
              agents would fit; or lower `environments` or `rollout`",
             gigabytes(self.bytes),
-            gigabytes(free),
+            gigabytes(MOST * free),
             self.agents,
             config.environments,
             config.rollout,

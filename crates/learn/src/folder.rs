@@ -72,6 +72,14 @@ impl<'a> RunFolder<'a> {
         if self.is_run() || self.is_finished() {
             return Err(self.occupied());
         }
+        let below = fs::read_dir(self.path).into_iter().flatten().flatten().map(|entry| entry.path());
+        if let Some(run) = below.into_iter().find(|path| RunFolder::at(path).is_run()) {
+            return Err(Error::BadRun(format!(
+                "{} holds other runs, such as {}; choose a folder of its own for this one",
+                self.path.display(),
+                run.display()
+            )));
+        }
         let files = [SPEC, METRICS, MODEL].map(|name| self.path.join(name));
         let first = checkpoint::list(&self.checkpoints())?.into_iter().map(|(_, file)| file).next();
         match files.into_iter().filter(|file| file.exists()).chain(first).next() {
@@ -100,6 +108,11 @@ impl<'a> RunFolder<'a> {
     /// Whether a run was begun here.
     pub fn is_run(&self) -> bool {
         self.config().exists()
+    }
+
+    /// Whether it was finished, and its team is there.
+    pub fn is_whole(&self) -> bool {
+        self.is_finished() && self.model().exists()
     }
 
     /// Whether a run was finished here.

@@ -55,6 +55,14 @@ impl Metrics {
 
     /// Goes on after `length` bytes; what comes after belongs to work that was lost.
     pub(crate) fn cut(&mut self, length: u64) -> Result<()> {
+        self.check(length)?;
+        self.file.set_len(length).map_err(|e| self.failed(e))?;
+        self.file.seek(SeekFrom::End(0)).map_err(|e| self.failed(e))?;
+        Ok(())
+    }
+
+    /// Refuses a file that is shorter than when a checkpoint was written.
+    pub(crate) fn check(&self, length: u64) -> Result<()> {
         let found = self.file.metadata().map_err(|e| self.failed(e))?.len();
         if found < length {
             let path = self.path.display();
@@ -64,8 +72,6 @@ impl Metrics {
                  this team (`train --from`), which has a learning curve of its own"
             )));
         }
-        self.file.set_len(length).map_err(|e| self.failed(e))?;
-        self.file.seek(SeekFrom::End(0)).map_err(|e| self.failed(e))?;
         Ok(())
     }
 

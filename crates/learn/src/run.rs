@@ -49,6 +49,13 @@ pub enum Event<'a> {
         /// What the iteration did.
         progress: &'a Progress,
     },
+    /// An evaluation begins.
+    Evaluating {
+        /// Steps so far.
+        steps: u64,
+        /// Episodes of it, with greedy actions and again with sampled ones.
+        episodes: usize,
+    },
     /// An evaluation is done.
     Evaluation {
         /// Steps so far.
@@ -81,7 +88,7 @@ pub enum Ended {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Notes {
     /// Bytes of `metrics.jsonl` that belong to this checkpoint.
-    metrics: u64,
+    pub(crate) metrics: u64,
     /// Seconds of work so far.
     seconds: f64,
     /// Steps at which thresholds were passed.
@@ -104,14 +111,14 @@ pub fn train(
     listen: &mut dyn FnMut(Event<'_>),
 ) -> Result<Ended> {
     let files = RunFolder::at(run);
-    if let Some(summary) = files.read_summary()? {
+    if let Some(summary) = files.read_summary()?.filter(|_| files.is_whole()) {
         return Ok(Ended::Finished(summary.into()));
     }
     let config = &files.read_config(registry)?;
     let start = Instant::now();
     let mut metrics = Metrics::open(files.metrics())?;
     // Whoever had the lock before us may have finished the run.
-    if let Some(summary) = files.read_summary()? {
+    if let Some(summary) = files.read_summary()?.filter(|_| files.is_whole()) {
         return Ok(Ended::Finished(summary.into()));
     }
     check_memory(registry, config)?;
@@ -161,6 +168,7 @@ pub fn train(
             due = false;
         }
         if notes.judging && !stopping {
+            listen(Event::Evaluating { steps: trainer.steps(), episodes: config.evaluate_episodes });
             match arena.judge(&mut trainer, stop)? {
                 Some(found) => {
                     let steps = trainer.steps();

@@ -38,6 +38,8 @@ pub struct Args {
     #[arg(long, value_name = "DIR", default_value = "counterexamples")]
     out: PathBuf,
     #[command(flatten)]
+    force: Force,
+    #[command(flatten)]
     size: WorldArgs,
     /// Print one JSON object.
     #[arg(long)]
@@ -48,6 +50,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     if args.steps == 0 {
         bail!("0 steps check nothing; ask for at least 1");
     }
+    outputs::check_folder("--out", &args.out)?;
     let world = args.size.of(&args.world)?;
     let definition = registry().get(&world.name)?;
     let claimed = || definition.symmetries(&world.settings).largest;
@@ -60,7 +63,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     let (name, report) = (world.name.as_str(), exact.audit(args.steps, args.seed));
     drop(waiting);
     // What was found is said, also where nothing can be saved.
-    let files = save(&report, name, &args.out).unwrap_or_else(|error| {
+    let files = save(&report, name, &args.out, &args.force).unwrap_or_else(|error| {
         eprintln!("warning: {error:#}");
         vec![None; report.elements.len()]
     });
@@ -80,7 +83,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
 }
 
 /// Saves the state of each counterexample, one file per element.
-fn save(report: &AuditReport, world: &str, folder: &Path) -> Result<Vec<Option<PathBuf>>> {
+fn save(report: &AuditReport, world: &str, folder: &Path, force: &Force) -> Result<Vec<Option<PathBuf>>> {
     let mut files = Vec::new();
     for element in &report.elements {
         let Some(found) = &element.counterexample else {
@@ -94,9 +97,7 @@ fn save(report: &AuditReport, world: &str, folder: &Path) -> Result<Vec<Option<P
         content["world"] = json!(world);
         content["element"] = json!(element.element);
         content["about"] = json!(MARK);
-        if file.exists() {
-            outputs::check(&[], &[("--out", &file, Product::Json)], &Force::default())?;
-        }
+        outputs::check(&[], &[("--out", &file, Product::Json)], force)?;
         write_file(&file, format!("{content:#}\n").as_bytes())
             .with_context(|| format!("cannot save the counterexample to {}", file.display()))?;
         files.push(Some(file));

@@ -5,9 +5,10 @@ use super::team::Team;
 use crate::network::model_file;
 use crate::output::print;
 use crate::outputs;
-use anyhow::{Result, bail, ensure};
+use anyhow::{Context, Result, bail, ensure};
+use equimarl_files::create_file;
 use equimarl_fleet::{Founding, Member, RunConfig, found, split_address};
-use equimarl_nn::model::{read_file, write_file};
+use equimarl_nn::model::read_file;
 use std::process::ExitCode;
 
 pub const MODEL: &str = "model.safetensors";
@@ -40,7 +41,8 @@ pub fn run(args: &KeysArgs) -> Result<ExitCode> {
     let copy = args.out.join(MODEL);
     ensure!(!copy.exists(), "{} is there already; choose a new folder", copy.display());
     found(&args.out, &what)?;
-    write_file(copy, &read_file(model_file(&args.model)?)?)?;
+    create_file(&copy, &read_file(model_file(&args.model)?)?)
+        .with_context(|| format!("cannot write {}", copy.display()))?;
     let out = args.out.display();
     let mut text = format!("{out}/fleet.toml has a world and {agents} agents.\n");
     let authority = if what.tls { "authority.pem " } else { "" };

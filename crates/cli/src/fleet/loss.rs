@@ -4,6 +4,7 @@ use super::options::PlanArgs;
 use super::team::Team;
 use crate::output::{print, print_json, table};
 use crate::outputs::{self, Force, Product};
+use crate::waiting::Waiting;
 use crate::world::WorldArgs;
 use anyhow::{Result, ensure};
 use clap::Args as ClapArgs;
@@ -73,13 +74,16 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         false => vec![Fallback::ALONE],
     };
     let mut found = vec![];
+    let waiting = Waiting::for_("shares of losses", Some((ways.len() * args.drop.len()) as u64));
     for fallback in &ways {
         for &drop in &args.drop {
             let faults = Faults { drop, ..Faults::default() };
             faults.check()?;
             found.push(measure(&teams, &run, &faults, fallback)?);
+            waiting.at(found.len() as u64);
         }
     }
+    drop(waiting);
     if let Some(path) = &args.figure {
         write_file(path, figure(&found, &ways, world, teams.len()).svg().as_bytes())?;
     }

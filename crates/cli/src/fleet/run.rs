@@ -5,6 +5,7 @@ use super::live::{Live, finish};
 use super::options::{Crash, FaultArgs, PlanArgs};
 use super::team::Team;
 use crate::examples::examples;
+use crate::outputs;
 use crate::stop::Stop;
 use crate::world::{WorldArgs, names};
 use anyhow::{Context, Result, bail, ensure};
@@ -86,6 +87,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
 
 /// A record goes into a folder of its own, so that it holds one run.
 pub fn new_folder(folder: &Path) -> Result<()> {
+    outputs::check_folder("--record", folder)?;
     if folder.read_dir().is_ok_and(|mut files| files.next().is_some()) {
         bail!("{} is not empty; records go into a new folder", folder.display());
     }
@@ -131,6 +133,7 @@ fn in_process(args: &Args, team: &Team) -> Result<ExitCode> {
     let threads = args.threads.unwrap_or_else(usual);
     ensure!((1..=1024).contains(&threads), "--threads must be between 1 and 1024, not {threads}");
     let stop = Stop::listen()?;
+    stop.insist(|| eprintln!("stopped in the middle of a step"));
     let mut live = Live::new(args.quiet || args.json, true);
     pool::run(&mut host, agents?, &faults, log.clone(), threads, &mut |host, _| {
         live.show(host);

@@ -5,6 +5,7 @@ mod one;
 mod watch;
 
 use crate::output::{print, print_json};
+use crate::outputs;
 use crate::registry;
 use crate::stop::Stop;
 use anyhow::{Context, Result, bail, ensure};
@@ -131,7 +132,9 @@ impl SweepArgs {
         }
         let sweep = Sweep::read(registry(), &self.sweep)?;
         let out = self.out.clone().unwrap_or_else(|| PathBuf::from("runs").join(&sweep.name));
-        Ok(Folder::open(registry(), sweep, &out)?)
+        let folder = Folder::open(registry(), sweep, &out)?;
+        outputs::check_folder("--out", &out)?;
+        Ok(folder)
     }
 }
 

@@ -101,6 +101,21 @@ impl Display {
                     ));
                 }
             }
+            Event::Evaluating { steps, episodes } => match &self.output {
+                Output::Bar(bar) => {
+                    bar.set_message(format!("evaluating in {} episodes", grouped(episodes as u64)))
+                }
+                // Usual ones take a second or two.
+                Output::Lines if episodes >= 1000 => {
+                    eprintln!(
+                        "{}/{} steps  evaluating in {} episodes",
+                        grouped(steps),
+                        grouped(self.steps),
+                        grouped(episodes as u64)
+                    );
+                }
+                _ => {}
+            },
             Event::Working(pulse) => self.work(pulse),
             Event::Stopping => self.say("stopping, and writing down where it is"),
             Event::Iteration { steps, episodes, mean_return, measure, progress } => {

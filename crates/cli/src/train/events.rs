@@ -21,9 +21,10 @@ impl Events {
     /// Refuses a folder inside the run directory, which holds its own files and no others.
     pub fn check(folder: Option<&PathBuf>, run: &Path) -> Result<()> {
         let Some(folder) = folder else { return Ok(()) };
-        let whole = |path: &Path| std::path::absolute(path).with_context(|| format!("{}", path.display()));
+        // Events go to a folder of the run's name in this one.
+        let home = folder.join(run.file_name().unwrap_or_default());
         ensure!(
-            !whole(folder)?.starts_with(whole(run)?),
+            !outputs::is_inside(folder, run)? && !outputs::is_inside(&home, run)?,
             "--tensorboard {} lies in the run directory, which holds only the run; choose another folder",
             folder.display()
         );

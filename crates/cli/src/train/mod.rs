@@ -3,14 +3,16 @@
 mod display;
 mod events;
 mod set;
+mod team;
 
 use display::first_measure;
 pub use display::{Display, sparkline};
+use team::Team;
 
 use crate::examples::examples;
-use crate::network;
 use crate::number::whole;
 use crate::output::{print, program};
+use crate::outputs;
 use crate::provenance;
 use crate::registry;
 use crate::stop::Stop;
@@ -107,16 +109,29 @@ pub fn run(args: &Args) -> Result<ExitCode> {
             folder.clone()
         }
         None => {
-            let config = resolve(args)?;
+            let team = args.from.as_deref().map(Team::read).transpose()?;
+            let config = resolve(args, team.as_ref())?;
             let usual = || format!("runs/{}-{}-{}", config.world.name, config.method, config.seed).into();
             let folder = args.out.clone().unwrap_or_else(usual);
             RunFolder::at(&folder).check_empty()?;
+            outputs::check_folder("--out", &folder)?;
             Events::check(args.tensorboard.as_ref(), &folder)?;
-            begin(&folder, &config, args.from.as_deref())?;
+            match &team {
+                None => run::create(registry(), &folder, &config)?,
+                Some(team) => team.begin(&folder, &config, args.quiet)?,
+            }
             folder
         }
     };
-    if let Some(summary) = RunFolder::at(&folder).read_summary()? {
+    if RunFolder::at(&folder).is_finished() && !RunFolder::at(&folder).is_whole() && !args.quiet {
+        eprintln!(
+            "{} is finished, and its model is gone: it is made again from the last checkpoint",
+            folder.display()
+        );
+    }
+    if let Some(summary) =
+        RunFolder::at(&folder).read_summary()?.filter(|_| RunFolder::at(&folder).is_whole())
+    {
         if args.json {
             print(&format!("{summary}\n"))?;
         }
@@ -129,18 +144,6 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     let stop = Stop::listen()?;
     let stop = if args.until_input_ends { stop.with_input() } else { stop };
     drive(&folder, args.quiet, args.json, events, &stop)
-}
-
-/// Makes the run directory, with the weights of a trained team if there is one to start from.
-fn begin(folder: &Path, config: &TrainConfig, from: Option<&Path>) -> Result<()> {
-    let Some(from) = from else { return Ok(run::create(registry(), folder, config)?) };
-    let (team, metadata, file) = network::read(from)?;
-    let learned =
-        metadata.extra["steps"].as_u64().map_or(String::new(), |n| format!(", which learned for {n} steps"));
-    run::create_from(registry(), folder, config, &team)
-        .with_context(|| format!("cannot start from {}", file.display()))?;
-    eprintln!("starting from {}{learned}", file.display());
-    Ok(())
 }
 
 /// Sets how many threads compute.
@@ -178,7 +181,9 @@ fn drive(folder: &Path, quiet: bool, json: bool, mut events: Events, stop: &Stop
             Ok(ExitCode::SUCCESS)
         }
         Ended::Stopped { steps } => {
-            eprintln!("stopped after {steps} steps; {again}");
+            if !quiet {
+                eprintln!("stopped after {steps} steps; {again}");
+            }
             Ok(stop.code())
         }
     }
@@ -218,7 +223,7 @@ fn resumable(args: &Args, folder: &Path) -> Result<()> {
     Ok(())
 }
 
-fn resolve(args: &Args) -> Result<TrainConfig> {
+fn resolve(args: &Args, team: Option<&Team>) -> Result<TrainConfig> {
     let file = args.config.as_ref().map(|path| {
         std::fs::read_to_string(path).with_context(|| format!("cannot read the settings {}", path.display()))
     });
@@ -232,15 +237,19 @@ fn resolve(args: &Args) -> Result<TrainConfig> {
             bail!("--world says another world than the settings file; leave one of them out")
         }
         (Some(name), _) | (None, Some(name)) => name,
+        (None, None) if team.is_some() => team.map_or("", |team| &team.world.name),
         (None, None) => registry().names().first().copied().context("this program has no worlds")?,
     };
     let method = match (args.method, text("method")) {
         (Some(method), _) => method,
         (None, Some(name)) => name.parse()?,
-        (None, None) => Method::Equivariant,
+        (None, None) => team.and_then(|team| team.method).unwrap_or(Method::Equivariant),
     };
     let preset = args.preset.as_deref().or(text("preset")).unwrap_or("default");
-    let base = TrainConfig::preset(registry(), preset, args.size.of(world)?, method)?;
+    // A team goes on in its own world, as far as nobody says otherwise.
+    let own = team.map(|team| &team.world).filter(|own| own.name == world);
+    let size = own.map_or_else(|| args.size.of(world), |own| args.size.over(own))?;
+    let base = TrainConfig::preset(registry(), preset, size, method)?;
     let mut with_file = TrainConfig::overlay(registry(), &base, &file).context("in the settings file")?;
     let group_given = from_file.contains_key("group");
     if !group_given {
