@@ -181,6 +181,8 @@ async function compare() {
   const text = (value) => (value === null || value === undefined ? "–" : typeof value === "string" ? value : JSON.stringify(value));
   try {
     const answer = await ask(`/api/difference?a=${encodeURIComponent(a)}&b=${encodeURIComponent(b)}`);
+    // Answers may overtake each other; an older one must not replace what is asked for now.
+    if ($("diff-a").value !== a || $("diff-b").value !== b) return;
     const rows = answer.differ.map((d) => h("tr", {}, h("th", { scope: "row" }, d.key), h("td", {}, text(d.a)), h("td", {}, text(d.b))));
     const note = h("p", { class: "muted" }, rows.length === 0 ? `All ${answer.same} settings are the same.` : `${answer.same} other settings are the same.`);
     const table = h("table", {}, h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Setting"), h("th", { scope: "col" }, a), h("th", { scope: "col" }, b))), h("tbody", {}, rows));
