@@ -12,7 +12,7 @@ use equimarl_learn::run::{self, Ended, Event};
 use equimarl_worlds::Registry;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, File, OpenOptions};
 use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
@@ -229,7 +229,7 @@ impl Folder {
             return RunStatus::Finished;
         }
         let unfinished = self.unfinished(planned);
-        if is_busy(&unfinished) {
+        if RunFolder::at(&unfinished).is_busy() {
             return RunStatus::Running;
         }
         if let Ok(why) = fs::read_to_string(self.failed(planned)) {
@@ -275,7 +275,7 @@ impl Folder {
             }
             Ok(stopped) => Ok(stopped),
             // Somebody else is at it, or was until just now, which is no failure of the run.
-            Err(error) if is_busy(&unfinished) => Err(error),
+            Err(error) if RunFolder::at(&unfinished).is_busy() => Err(error),
             Err(error) if self.is_finished(planned) => match RunFolder::at(&finished).read_summary()? {
                 Some(summary) => Ok(Ended::Finished(summary.into())),
                 None => Err(error),
@@ -376,16 +376,15 @@ impl Folder {
 
 /// Makes the run's folder if nobody has.
 fn begin(registry: &Registry, unfinished: &Path, planned: &Planned) -> Result<()> {
-    if !RunFolder::at(unfinished).is_run() {
-        run::create(registry, unfinished, &planned.config)?;
+    let folder = RunFolder::at(unfinished);
+    if folder.is_run() {
+        return Ok(());
     }
-    Ok(())
-}
-
-/// Whether a process trains in this folder: it holds a lock then.
-fn is_busy(run: &Path) -> bool {
-    let Ok(file) = OpenOptions::new().write(true).open(RunFolder::at(run).metrics()) else { return false };
-    matches!(file.try_lock(), Err(TryLockError::WouldBlock))
+    match run::create(registry, unfinished, &planned.config) {
+        // Somebody else was faster, at this very moment.
+        Err(_) if folder.is_run() => Ok(()),
+        done => Ok(done?),
+    }
 }
 
 /// Whoever was killed while writing left half a line, which would spoil the next one.
