@@ -31,7 +31,7 @@ fn two_thousand_iterations_do_not_grow_memory() {
     assert!(end < 200.0, "{end} MB");
 }
 
-/// Larger cities take what is expected of them, within a factor of two.
+/// Larger cities take what is expected of them, between half and two and a half.
 #[test]
 fn what_a_run_takes_is_known_before() {
     let registry = builtin();
