@@ -3,6 +3,7 @@
 
 use crate::action::GroupAction;
 use crate::envs::Envs;
+use crate::episode::Summary;
 use crate::error::{Error, Result};
 use crate::settings::{Opt, Settings, Shorthand, WorldConfig};
 use crate::spec::Described;
@@ -57,11 +58,12 @@ pub trait Definition: Send + Sync {
         Err(Error::BadScript(format!("the world `{}` has no scripts", self.name())))
     }
 
-    /// The best that any team could do, where that can be computed. May take long.
+    /// The best that any team could do, where that can be computed, or the best that is known, over so many episodes. May take
+    /// long.
     ///
     /// # Errors
     /// If it cannot.
-    fn solve(&self, _settings: &Settings) -> Result<Solved> {
+    fn solve(&self, _settings: &Settings, _episodes: usize) -> Result<Solved> {
         Err(Error::BadWorld(format!("the best possible return in `{}` is not known", self.name())))
     }
 
@@ -115,12 +117,22 @@ pub struct Symmetries {
 }
 
 /// The best that any team could do.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Solved {
-    /// The best mean return.
-    pub optimum: f64,
-    /// States after symmetry: how much work it was.
-    pub states: usize,
+#[derive(Clone, Debug, PartialEq)]
+pub enum Solved {
+    /// Computed exactly.
+    Exact {
+        /// The best mean return.
+        optimum: f64,
+        /// States after symmetry: how much work it was.
+        states: usize,
+    },
+    /// Searched for, by somebody who knows what no team can know.
+    Known {
+        /// What the search reaches, over the episodes that evaluations play.
+        found: Summary,
+        /// A measure, and the value that nobody can better in these episodes.
+        bound: Option<(&'static str, f64)>,
+    },
 }
 
 /// What a model file of format 1 says of its world.
