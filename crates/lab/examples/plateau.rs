@@ -134,6 +134,6 @@ fn look(run: &Path) -> Found<Looked> {
         }
     }
     let bins = BINS.iter().zip(sums).filter(|(_, (_, n))| *n > 0);
-    let sure = bins.map(|(&from, (sum, n))| (from, sum / f64::from(n), n as usize)).collect();
+    let sure = bins.map(|(&from, (sum, n))| (from, sum / n as f64, n)).collect();
     Ok(Looked { sure, stuck })
 }
