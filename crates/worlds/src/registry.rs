@@ -154,8 +154,12 @@ impl fmt::Debug for Registry {
 
 /// The worlds that come with equimarl.
 pub fn builtin() -> Registry {
-    let worlds: [Arc<dyn Definition>; 2] =
-        [Arc::new(crate::wildlife::Definition), Arc::new(crate::traffic::Definition)];
+    let worlds: [Arc<dyn Definition>; 4] = [
+        Arc::new(crate::wildlife::Definition),
+        Arc::new(crate::traffic::Definition),
+        Arc::new(crate::spread::Definition),
+        Arc::new(crate::tag::Definition),
+    ];
     Registry { worlds: worlds.into() }
 }
 
@@ -401,7 +405,7 @@ mod tests {
     #[test]
     fn a_world_from_elsewhere_is_one_of_the_list() {
         let registry = builtin().with(River("river", vec![boats()], 2)).unwrap();
-        assert_eq!(registry.names(), ["wildlife", "traffic", "river"]);
+        assert_eq!(registry.names(), ["wildlife", "traffic", "spread", "tag", "river"]);
         let world = registry.usual("river").unwrap();
         assert_eq!((registry.label(&world), registry.title(&world)), ("river".into(), "river".into()));
         let world = world.with("boats", 4usize);
