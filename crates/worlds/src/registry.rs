@@ -412,7 +412,7 @@ mod tests {
         assert_eq!(registry.label(&world), "river-boats4");
         assert_eq!(registry.title(&world), "river, boats 4");
         let error = registry.usual("chess").unwrap_err().to_string();
-        assert_eq!(error, "no world is called `chess`; there are wildlife, traffic, river");
+        assert_eq!(error, "no world is called `chess`; there are wildlife, traffic, spread, tag, river");
     }
 
     #[test]

@@ -63,7 +63,7 @@ impl registry::Definition for Definition {
 
     /// All teams have as much room each.
     fn benchmarks(&self) -> Vec<Settings> {
-        let room = |agents: usize| (agents as f64 / AGENTS as f64).sqrt();
+        let room = |agents: usize| (100.0 * (agents as f64 / AGENTS as f64).sqrt()).round() / 100.0;
         let with = |agents: usize| {
             Settings::usual(&self.options()).with("agents", agents).with("size", room(agents))
         };
