@@ -12,6 +12,10 @@ from importlib.metadata import version
 
 import numpy as np
 from mpe2 import simple_spread_v3, simple_tag_v3
+from pettingzoo.utils.env_logger import EnvLogger
+
+# mpe2 says that doubles are not in its space of single precision, and takes them.
+EnvLogger.suppress_output()
 
 
 def body(agent):
@@ -39,9 +43,7 @@ def episode(name, continuous, number, rng):
     world = env.unwrapped.world
     if number % 2:
         crowd(world, rng, 0.5)
-    team = [a for a in world.agents if not getattr(a, "adversary", name == "tag")] if name == "spread" else [
-        a for a in world.agents if a.adversary
-    ]
+    team = [a for a in world.agents if name == "spread" or a.adversary]
     others = [a for a in world.agents if a not in team]
     names = ("agents", "landmarks") if name == "spread" else ("chasers", "obstacles")
 
@@ -59,11 +61,9 @@ def episode(name, continuous, number, rng):
     script["states"] = []
     while env.agents:
         if continuous:
-            # float32 is what the action space holds; as doubles they are the same numbers.
-            chosen = {a.name: rng.uniform(0, 1, 5).astype(np.float32) for a in world.agents}
-            told = {k: [float(x) for x in v] for k, v in chosen.items()}
-            # Computed in double precision by both sides.
-            chosen = {k: v.astype(np.float64) for k, v in chosen.items()}
+            # Doubles, because mpe2 would subtract numbers in single precision otherwise.
+            chosen = {a.name: rng.uniform(0, 1, 5) for a in world.agents}
+            told = {name: [float(x) for x in action] for name, action in chosen.items()}
         else:
             chosen = {a.name: int(rng.integers(5)) for a in world.agents}
             told = chosen

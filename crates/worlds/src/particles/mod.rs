@@ -31,9 +31,8 @@ pub use arena::{Arena, Shape};
 pub use bodies::{Bodies, Integrator, Kind};
 pub use world::{Particles, Rules};
 
-pub(crate) use bodies::{coasting, length, minus};
-pub(crate) use drawing::Drawing;
-pub(crate) use options::{Common, MOST_BODIES, options};
+pub(crate) use bodies::{length, minus};
+pub(crate) use options::{Common, options};
 pub(crate) use world::{CHOICES, Parts};
 
 /// A vector of the plane: x to the right, y up, as in mpe2. What networks see is (down, right), as everywhere else.

@@ -1,5 +1,6 @@
 //! Physics that hold in every particle world.
 
+use super::bodies::coasting;
 use super::bodies::{Bodies, Integrator, Kind, length};
 use super::*;
 use crate::stream::{Purpose, Stream};

@@ -67,7 +67,7 @@ impl registry::Definition for Definition {
         let with = |agents: usize| {
             Settings::usual(&self.options()).with("agents", agents).with("size", room(agents))
         };
-        [3, 30, 1000].map(with).into()
+        [3, 100, 1000].map(with).into()
     }
 
     /// All episodes have as many steps: without a warm-up, environments would be in the same part of theirs all the time.
