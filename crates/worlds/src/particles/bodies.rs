@@ -127,10 +127,8 @@ impl Bodies {
                 let touch = self.kinds[a].radius + self.kinds[b].radius;
                 let delta = minus(points[a], points[b]);
                 if let Some(push) = contact(delta, delta[0] * delta[0] + delta[1] * delta[1], touch) {
-                    for k in 0..2 {
-                        self.forces[a][k] += push[k];
-                        self.forces[b][k] -= push[k];
-                    }
+                    add(&mut self.forces[a], push);
+                    add(&mut self.forces[b], push.map(|x| -x));
                 }
             }
         }
@@ -150,7 +148,7 @@ impl Bodies {
             });
             pushes.sort_unstable_by_key(|push| push.0);
             for (_, push) in &pushes {
-                (0..2).for_each(|k| self.forces[i][k] += push[k]);
+                add(&mut self.forces[i], *push);
             }
         }
     }
@@ -164,7 +162,7 @@ impl Bodies {
             });
             pushes.sort_unstable_by_key(|push| push.0);
             for (_, push) in pushes.drain(..) {
-                (0..2).for_each(|k| self.forces[i][k] += push[k]);
+                add(&mut self.forces[i], push);
             }
         }
     }
@@ -172,17 +170,17 @@ impl Bodies {
     fn integrate(&mut self, i: usize) {
         let (at, velocity) = (&mut self.movers.points[i], &mut self.velocities[i]);
         if self.integrator == Integrator::PositionFirst {
-            (0..2).for_each(|k| at[k] += velocity[k] * DT);
+            add(at, velocity.map(|v| v * DT));
         }
-        for k in 0..2 {
-            velocity[k] = velocity[k] * (1.0 - DAMPING) + self.forces[i][k] * DT;
+        for (v, force) in velocity.iter_mut().zip(self.forces[i]) {
+            *v = *v * (1.0 - DAMPING) + force * DT;
         }
         let (speed, top) = (length(*velocity), self.kinds[i].max_speed);
         if speed > top {
             *velocity = velocity.map(|v| v / speed * top);
         }
         if self.integrator == Integrator::VelocityFirst {
-            (0..2).for_each(|k| at[k] += velocity[k] * DT);
+            add(at, velocity.map(|v| v * DT));
         }
     }
 }
@@ -218,6 +216,10 @@ pub(crate) fn coasting(integrator: Integrator, at: Vector, velocity: Vector, for
 /// The length of a vector.
 pub(crate) fn length([x, y]: Vector) -> f64 {
     (x * x + y * y).sqrt()
+}
+
+fn add(to: &mut Vector, by: Vector) {
+    to.iter_mut().zip(by).for_each(|(x, d)| *x += d);
 }
 
 /// a - b.
