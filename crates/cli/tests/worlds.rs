@@ -165,7 +165,7 @@ fn episodes_can_be_looked_at() {
     let folder = folder("looks");
     let gif = folder.join("film.gif").display().to_string();
     let svg = folder.join("picture.svg").display().to_string();
-    for world in ["wildlife", "traffic"] {
+    for world in ["wildlife", "traffic", "spread", "tag"] {
         let output = equimarl(&[
             "play",
             "--world",

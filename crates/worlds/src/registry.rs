@@ -166,8 +166,12 @@ impl fmt::Debug for Registry {
 
 /// The worlds that come with equimarl.
 pub fn builtin() -> Registry {
-    let worlds: [Arc<dyn Definition>; 2] =
-        [Arc::new(crate::wildlife::Definition), Arc::new(crate::traffic::Definition)];
+    let worlds: [Arc<dyn Definition>; 4] = [
+        Arc::new(crate::wildlife::Definition),
+        Arc::new(crate::traffic::Definition),
+        Arc::new(crate::spread::Definition),
+        Arc::new(crate::tag::Definition),
+    ];
     Registry { worlds: worlds.into() }
 }
 
@@ -413,14 +417,14 @@ mod tests {
     #[test]
     fn a_world_from_elsewhere_is_one_of_the_list() {
         let registry = builtin().with(River("river", vec![boats()], 2)).unwrap();
-        assert_eq!(registry.names(), ["wildlife", "traffic", "river"]);
+        assert_eq!(registry.names(), ["wildlife", "traffic", "spread", "tag", "river"]);
         let world = registry.usual("river").unwrap();
         assert_eq!((registry.label(&world), registry.title(&world)), ("river".into(), "river".into()));
         let world = world.with("boats", 4usize);
         assert_eq!(registry.label(&world), "river-boats4");
         assert_eq!(registry.title(&world), "river, boats 4");
         let error = registry.usual("chess").unwrap_err().to_string();
-        assert_eq!(error, "no world is called `chess`; there are wildlife, traffic, river");
+        assert_eq!(error, "no world is called `chess`; there are wildlife, traffic, spread, tag, river");
     }
 
     #[test]
