@@ -9,6 +9,7 @@
 //! same machine runs against a clock or inside a simulation.
 
 mod check;
+mod own;
 mod think;
 
 use crate::error::Result;
@@ -76,6 +77,10 @@ pub struct Agent {
     heard: u32,
     drops: Drops,
     abandoned: u64,
+    /// Whether it has sensors of its own and no world: see [`crate::field`].
+    field: bool,
+    /// What it decided in the field and nobody has taken yet.
+    decided: Option<Action>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -131,6 +136,8 @@ impl Agent {
             heard: 0,
             drops: Drops::default(),
             abandoned: 0,
+            field: false,
+            decided: None,
         })
     }
 
@@ -194,7 +201,7 @@ impl Agent {
     /// When it wants to be polled even if nothing arrives.
     pub fn deadline(&self) -> Option<Duration> {
         match self.phase {
-            Phase::Waiting { ask } => Some(ask),
+            Phase::Waiting { ask } => (!self.field).then_some(ask),
             Phase::Round { l, .. } => Some(self.until(l)),
             Phase::Dead { .. } | Phase::Over => None,
         }
@@ -283,23 +290,34 @@ impl Agent {
             self.phase = Phase::Dead { episode: header.place.episode };
             return Ok(());
         }
-        let mut seen = match Observation::read(payload, &self.shape) {
-            Ok(seen) => seen,
+        match Observation::read(payload, &self.shape) {
+            Ok(seen) => self.begin(header.place, seen, (now, now), work, out),
             Err(reason) => {
                 self.drops.count(reason);
-                return Ok(());
+                Ok(())
             }
-        };
+        }
+    }
+
+    /// Starts a step that began at `began` for everybody: encodes what it sees and says so to its neighbours.
+    fn begin(
+        &mut self,
+        place: StepId,
+        mut seen: Observation,
+        (began, now): (Duration, Duration),
+        work: &mut Workspace,
+        out: &mut Vec<Envelope>,
+    ) -> Result<()> {
         if matches!(self.phase, Phase::Round { .. }) {
             self.abandoned += 1;
         }
-        self.place = Some(header.place);
-        self.began = now;
+        self.place = Some(place);
+        self.began = began;
         self.neighbours = std::mem::take(&mut seen.neighbours);
         self.edges = std::mem::take(&mut seen.edges);
         let (neighbours, drops) = (&self.neighbours, &mut self.drops);
         let known = |member| neighbours.binary_search(&member).is_ok();
-        self.inbox.advance(header.place, known, |reason| drops.count(reason));
+        self.inbox.advance(place, known, |reason| drops.count(reason));
         self.report = Action::default();
         self.acted.clear();
         self.heard = 0;
@@ -348,7 +366,7 @@ impl Agent {
     ) -> Result<()> {
         loop {
             match self.phase {
-                Phase::Waiting { ask } if now >= ask => {
+                Phase::Waiting { ask } if now >= ask && !self.field => {
                     self.ask(now, out);
                     return Ok(());
                 }
@@ -393,11 +411,15 @@ impl Agent {
         self.report.action = u16::try_from(action).unwrap_or(u16::MAX);
         self.report.log_probabilities = decision.log_probabilities;
         self.report.drops = self.drops;
+        self.phase = Phase::Waiting { ask: now.saturating_add(SILENCE) };
+        if self.field {
+            self.decided = Some(self.report.clone());
+            return Ok(());
+        }
         let (sender, receiver) = (self.me, Member::WORLD);
         let header = Header { kind: MessageKind::Action, run, place, round: 0, sender, receiver };
         self.acted = self.signer.signer(header.message(&self.report.bytes()));
         out.push(Envelope { to: Member::WORLD, bytes: self.acted.clone() });
-        self.phase = Phase::Waiting { ask: now.saturating_add(SILENCE) };
         Ok(())
     }
 

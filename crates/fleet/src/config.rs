@@ -73,6 +73,8 @@ pub struct RunConfig {
     pub period_ms: u64,
     /// Seconds that the world waits for its agents.
     pub gather_s: u64,
+    /// When step 0 begins for agents with sensors of their own: seconds since the beginning of 1970.
+    pub epoch_s: u64,
 }
 
 /// One member.
@@ -101,6 +103,7 @@ impl Default for RunConfig {
             deadline_ms: plan.deadline.as_millis() as u64,
             period_ms: 0,
             gather_s: plan.gather.as_secs(),
+            epoch_s: 0,
         }
     }
 }

@@ -73,6 +73,11 @@ impl StepId {
         let next_episode = StepId { episode: now.episode.saturating_add(1), step: 0 };
         self > now && (self == next_step || self == next_episode)
     }
+
+    /// Steps of an agent without a world are counted by a clock and have no episodes, so 65,536 of them make one.
+    pub fn counted(t: u64) -> StepId {
+        StepId { episode: u32::try_from(t >> 16).unwrap_or(u32::MAX), step: (t & 0xffff) as u32 }
+    }
 }
 
 /// A run's random name: what was signed for one run is worth nothing in another.

@@ -1,6 +1,7 @@
 //! `equimarl fleet`: a trained team as separate processes that talk to their neighbours only.
 
 mod check;
+mod clock;
 mod keys;
 mod live;
 mod loss;
@@ -32,6 +33,8 @@ pub enum Fleet {
     Check(check::Args),
     /// Measure what lost messages cost a team, and draw it.
     Loss(loss::Args),
+    /// Measure what wrong clocks cost agents with sensors of their own.
+    Clock(clock::Args),
 }
 
 /// How messages travel.
@@ -48,15 +51,47 @@ pub enum TransportName {
 The agent asks the world to be let in until it is, and comes back by itself when the world or the network was away.
 It needs the fleet file, the model, authority.pem and secrets/agent-N, its own.
 
-Example:
-  equimarl fleet agent --fleet yard/fleet.toml --agent 2 --stay")]
+With --sensor there is no world: the command is started, writes an observation per line, and reads an action per line.
+Steps begin by the clock, every `period_ms` of the fleet file. docs/fleet.md has the format of the lines.
+
+Examples:
+  equimarl fleet agent --fleet yard/fleet.toml --agent 2 --stay
+  equimarl fleet agent --fleet yard/fleet.toml --agents 0-15 --stay
+  equimarl fleet agent --fleet yard/fleet.toml --agent 2 --sensor 'python3 sensor.py --drone {agent}' --period 100")]
 pub struct AgentArgs {
     /// The fleet file.
     #[arg(long, value_name = "FILE", default_value = "fleet.toml")]
     pub fleet: PathBuf,
     /// Which agent this is.
-    #[arg(long, value_name = "N")]
-    pub agent: usize,
+    #[arg(long, value_name = "N", required_unless_present = "agents", conflicts_with = "agents")]
+    pub agent: Option<usize>,
+    /// Several agents in this process, for example 0-15 or 0,2,5-7.
+    #[arg(long, value_name = "LIST")]
+    pub agents: Option<String>,
+    /// No world: this command is the agent's sensors and actuators. {agent} in it becomes the agent's number.
+    #[arg(long, value_name = "COMMAND")]
+    pub sensor: Option<String>,
+    /// With --sensor: without an observation for so long the command is started again.
+    #[arg(long, value_name = "MS", default_value_t = 2000, requires = "sensor")]
+    pub sensor_timeout: u64,
+    /// With --sensor: how long a step takes [default: the fleet file's].
+    #[arg(long, value_name = "MS", requires = "sensor")]
+    pub period: Option<u64>,
+    /// With --sensor: how long to wait for neighbours in a round [default: the fleet file's].
+    #[arg(long, value_name = "MS", requires = "sensor")]
+    pub deadline: Option<u64>,
+    /// With --sensor: take the greedy action instead of drawing one.
+    #[arg(long, requires = "sensor")]
+    pub greedy: bool,
+    /// With --sensor: this clock is so far ahead, to study what that costs.
+    #[arg(
+        long,
+        value_name = "MS",
+        default_value_t = 0.0,
+        allow_negative_numbers = true,
+        requires = "sensor"
+    )]
+    pub clock_error: f64,
     /// Wait for the next run when one is over.
     #[arg(long)]
     pub stay: bool,
@@ -137,6 +172,7 @@ impl Fleet {
             Fleet::Run(args) => run::run(args),
             Fleet::Check(args) => check::run(args),
             Fleet::Loss(args) => loss::run(args),
+            Fleet::Clock(args) => clock::run(args),
             #[cfg(feature = "zenoh")]
             Fleet::Agent(args) => over_zenoh::agent(args),
             #[cfg(feature = "zenoh")]

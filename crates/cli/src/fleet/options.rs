@@ -3,7 +3,7 @@
 use crate::number::whole;
 use anyhow::{Context, Result, ensure};
 use clap::Args;
-use equimarl_fleet::{Fallback, Faults, RunConfig};
+use equimarl_fleet::{Bursts, Fallback, Faults, RunConfig};
 use equimarl_worlds::Spec;
 use std::time::Duration;
 
@@ -49,6 +49,9 @@ pub struct FaultArgs {
     /// Each message is lost with this probability.
     #[arg(long, value_name = "P", default_value_t = 0.0, allow_negative_numbers = true)]
     pub drop: f64,
+    /// Links have good and bad spells of so many steps on average, and lose everything in bad ones; for example 45,5.
+    #[arg(long, value_name = "GOOD,BAD", value_parser = Bursts::parse)]
+    pub burst: Option<Bursts>,
     /// Each message takes this much longer.
     #[arg(long, value_name = "MS", default_value_t = 0.0, allow_negative_numbers = true)]
     pub delay: f64,
@@ -82,6 +85,7 @@ impl FaultArgs {
         }
         let faults = Faults {
             drop: self.drop,
+            bursts: self.burst,
             delay: time("delay", self.delay)?,
             jitter: time("jitter", self.jitter)?,
             partition,
@@ -105,6 +109,7 @@ impl FaultArgs {
             format!("--jitter={}", self.jitter),
             format!("--fault-seed={}", self.fault_seed),
         ];
+        arguments.extend(self.burst.map(|b| format!("--burst={},{}", b.good, b.bad)));
         arguments.extend(self.partition.iter().map(|text| format!("--partition={text}")));
         arguments.push(format!("--fallback={}", self.fallback));
         arguments

@@ -5,9 +5,11 @@ use super::run::{about, header};
 use super::team::Team;
 use super::{AgentArgs, WorldArgs};
 use crate::stop::Stop;
-use anyhow::{Context, Result};
-use equimarl_fleet::{Agent, Fleet, Member, MessageLog, Moment, Zenoh, node};
-use std::path::{Path, PathBuf};
+use anyhow::{Context, Result, ensure};
+use equimarl_fleet::device::{Device, free_name, parse_agents};
+use equimarl_fleet::sensor::SensorConfig;
+use equimarl_fleet::{Fleet, Member, MessageLog, Moment, Zenoh, node};
+use std::path::Path;
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
@@ -41,62 +43,42 @@ fn listening(fleet: &Path, listen: Option<std::net::SocketAddr>, me: Member) -> 
 
 /// `fleet agent`.
 pub fn agent(args: &AgentArgs) -> Result<ExitCode> {
+    let agents = match (&args.agents, args.agent) {
+        (Some(list), _) => parse_agents(list).context("--agents")?,
+        (None, Some(agent)) => vec![agent],
+        (None, None) => anyhow::bail!("say which agent: --agent 0"),
+    };
+    ensure!(args.listen.is_none() || agents.len() == 1, "--listen is for one agent");
+    ensure!(args.clock_error.abs() <= 1e7, "--clock-error is a time in milliseconds");
     if let Some(code) = prepared()? {
         return Ok(code);
     }
-    let me = Member::agent(args.agent);
-    let fleet = listening(&args.fleet, args.listen, me)?;
-    let signer = fleet.signer(me)?;
+    let mut fleet = listening(&args.fleet, args.listen, Member::agent(agents[0]))?;
+    let run = &mut fleet.config.run;
+    run.period_ms = args.period.unwrap_or(run.period_ms);
+    run.deadline_ms = args.deadline.unwrap_or(run.deadline_ms);
+    run.greedy |= args.greedy;
     let team = Team::of(&fleet)?;
-    let faults = args.faults.faults(team.agents())?;
-    let fallback = args.faults.fallback(&team.spec)?;
-    let mut peers: Vec<Member> = team.may_meet(args.agent)?.into_iter().map(Member::agent).collect();
-    peers.push(Member::WORLD);
-    let log = match &args.record {
-        Some(folder) => {
-            std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
-            Some(MessageLog::new(&free_name(folder, &me.to_string()))?)
-        }
-        None => None,
-    };
+    let brain = (team.policy.clone(), team.fingerprint);
+    let mut device = Device::new(fleet, brain, &mut *team.make()?, agents)?;
+    device.faults = args.faults.faults(team.agents())?;
+    device.fallback = args.faults.fallback(&team.spec)?;
+    device.record = args.record.clone();
+    device.stay = args.stay;
+    device.ahead = (args.clock_error * 1e6) as i64;
+    if let Some(command) = &args.sensor {
+        let patience = Duration::from_millis(args.sensor_timeout);
+        device.sensor = Some(SensorConfig::parse(command, patience).context("--sensor")?);
+        device.schedule()?;
+    }
     let stop = Stop::listen()?;
     let stop = if args.tied { stop.with_input() } else { stop };
-    let mut transport = Zenoh::open(&fleet, me, &peers)?;
-    let say = |text: &str| {
+    device.run(&|| stop.asked(), &|me, text| {
         if !args.quiet {
             eprintln!("{me}: {text}");
         }
-    };
-    say(&format!("listening on {}, asking the world to be let in", fleet.listens(me)?));
-    loop {
-        let mut agent = Agent::new(args.agent, team.policy.clone(), team.fingerprint, signer.clone())?;
-        agent = agent.with_fallback(fallback);
-        let (mut joined, mut flushed) = (false, Instant::now());
-        node::run_agent(&mut agent, &mut transport, &faults, log.as_ref(), &|| stop.asked(), &mut |agent| {
-            if agent.joined() && !joined {
-                joined = true;
-                say("joined");
-            }
-            if let Some(log) = log.as_ref().filter(|_| flushed.elapsed() > Duration::from_millis(500)) {
-                flushed = Instant::now();
-                // Told at the end, if it still fails then.
-                let _ = log.flush();
-            }
-        })?;
-        if let Some(log) = &log {
-            log.flush()?;
-        }
-        say(if agent.over() { "the run is over" } else { "stopped" });
-        if !args.stay || stop.asked() {
-            return Ok(ExitCode::SUCCESS);
-        }
-    }
-}
-
-/// A process that was started again does not write over what it wrote before.
-fn free_name(folder: &Path, name: &str) -> PathBuf {
-    let names = std::iter::once(format!("{name}.jsonl")).chain((2..).map(|n| format!("{name}.{n}.jsonl")));
-    names.map(|name| folder.join(name)).find(|path| !path.exists()).unwrap_or_else(|| folder.join(name))
+    })?;
+    Ok(ExitCode::SUCCESS)
 }
 
 /// `fleet world`.

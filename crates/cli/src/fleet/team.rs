@@ -72,10 +72,4 @@ impl Team {
     pub fn host(&self, plan: RunPlan, signer: Signer) -> Result<Host> {
         Ok(Host::new(self.make()?, plan, (&*self.policy, self.fingerprint), signer)?)
     }
-
-    /// The agents that an agent may ever talk to.
-    #[cfg(feature = "zenoh")]
-    pub fn may_meet(&self, agent: usize) -> Result<Vec<usize>> {
-        Ok(equimarl_fleet::may_meet(&mut *self.make()?)?.swap_remove(agent))
-    }
 }

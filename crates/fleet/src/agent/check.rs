@@ -13,7 +13,8 @@ impl Agent {
         if header.receiver != self.me {
             return Err(Reason::Misaddressed);
         }
-        let from_world = header.sender == Member::WORLD;
+        // Who has sensors of its own is told nothing by any world.
+        let from_world = header.sender == Member::WORLD && !self.field;
         match header.kind {
             MessageKind::Welcome if from_world => {
                 let fits = |welcome: Welcome| welcome.nonce == self.nonce;

@@ -6,7 +6,7 @@ mod zenoh;
 
 pub use in_process::{Endpoint, in_process};
 #[cfg(feature = "zenoh")]
-pub use zenoh::Zenoh;
+pub use zenoh::{House, Zenoh};
 
 use crate::error::Result;
 use crate::member::Member;

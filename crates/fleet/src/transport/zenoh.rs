@@ -12,8 +12,8 @@ use crate::error::{Error, Result};
 use crate::member::Member;
 use crate::message::{HEADER, MAX_PAYLOAD};
 use crate::signer::SIGNATURE;
-use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex};
@@ -36,6 +36,7 @@ pub struct Zenoh {
     up: Arc<Mutex<BTreeMap<Member, bool>>>,
     opened: Instant,
     publishers: BTreeMap<Member, Publisher<'static>>,
+    house: House,
     prefix: String,
     me: Member,
     // Dropped in this order: first nobody hears us, then we are gone.
@@ -47,6 +48,24 @@ pub struct Zenoh {
 
 /// Word of who is up may come later than the first messages. So long, who was not heard of is waited for.
 const UNHEARD: Duration = Duration::from_secs(10);
+
+/// Members of one process. They hand their messages to each other, signed as always, and need no link.
+#[derive(Clone, Debug, Default)]
+pub struct House {
+    members: Arc<BTreeSet<Member>>,
+    boxes: Arc<Mutex<BTreeMap<Member, Arc<Letterbox>>>>,
+}
+
+impl House {
+    /// For these members.
+    pub fn new(members: impl IntoIterator<Item = Member>) -> House {
+        House { members: Arc::new(members.into_iter().collect()), boxes: Arc::default() }
+    }
+
+    fn of(&self, member: Member) -> Option<Arc<Letterbox>> {
+        self.boxes.lock().ok()?.get(&member).cloned()
+    }
+}
 
 /// Where messages wait, so many of each sender.
 #[derive(Debug)]
@@ -91,13 +110,22 @@ impl Zenoh {
     /// If its address cannot be listened on, keys and certificates are missing, or links are encrypted and the process was
     /// not started with [`Zenoh::ENVIRONMENT`].
     pub fn open(fleet: &Fleet, me: Member, peers: &[Member]) -> Result<Zenoh> {
+        Zenoh::open_in(fleet, me, peers, &House::default())
+    }
+
+    /// As [`Zenoh::open`], for one of several members of this process.
+    ///
+    /// # Errors
+    /// As [`Zenoh::open`].
+    pub fn open_in(fleet: &Fleet, me: Member, peers: &[Member], house: &House) -> Result<Zenoh> {
         if fleet.config.tls && !Zenoh::prepared() {
             return Err(Error::Network(format!(
                 "TLS links need this process to be started with {THREADS_OF_ZENOH}='{}'",
                 Zenoh::ENVIRONMENT.1
             )));
         }
-        let config = settings::config(fleet, me, peers)?;
+        let far: Vec<Member> = peers.iter().copied().filter(|p| !house.members.contains(p)).collect();
+        let config = settings::config(fleet, me, &far)?;
         let config = zenoh::Config::from_json5(&config.to_string()).map_err(broken("its settings"))?;
         let address = fleet.listens(me)?;
         let session = zenoh::open(config).wait().map_err(broken(&format!("cannot listen on {address}")))?;
@@ -105,6 +133,9 @@ impl Zenoh {
         let (sender, mail) = channel();
         let waiting = peers.iter().map(|&peer| (peer, AtomicUsize::new(0))).collect();
         let letterbox = Arc::new(Letterbox { sender, waiting, lost: AtomicU64::new(0) });
+        if let Ok(mut boxes) = house.boxes.lock() {
+            boxes.insert(me, letterbox.clone());
+        }
         let door = letterbox.clone();
         let listen = session
             .declare_subscriber(format!("{prefix}/{me}/*"))
@@ -132,6 +163,7 @@ impl Zenoh {
             opened: Instant::now(),
             up,
             publishers,
+            house: house.clone(),
             prefix,
             me,
             _alive: alive,
@@ -139,7 +171,7 @@ impl Zenoh {
             _listen: listen,
             session,
         };
-        for &peer in peers {
+        for peer in far {
             open.publisher(peer)?;
         }
         Ok(open)
@@ -165,18 +197,22 @@ fn prefix(fleet: &Fleet) -> String {
 impl Letterbox {
     /// Takes a message from the network. The access control has seen to it that a key ends with its sender's name.
     fn deliver(&self, sample: &zenoh::sample::Sample) {
-        let waiting = last_name(sample).and_then(|sender| self.waiting.get_key_value(&sender));
+        let payload = sample.payload();
+        // Too long to be a message: nothing of it is copied, and what is left is no message either.
+        let fits = payload.len() <= HEADER + MAX_PAYLOAD + SIGNATURE;
+        self.put(last_name(sample), || if fits { payload.to_bytes().into_owned() } else { vec![] });
+    }
+
+    /// Keeps a message of somebody, if there is room.
+    fn put(&self, sender: Option<Member>, bytes: impl FnOnce() -> Vec<u8>) {
+        let waiting = sender.and_then(|sender| self.waiting.get_key_value(&sender));
         let Some((&sender, waiting)) = waiting.filter(|(_, n)| n.load(Ordering::Relaxed) < WAITING) else {
             self.lost.fetch_add(1, Ordering::Relaxed);
             return;
         };
-        let payload = sample.payload();
-        // Too long to be a message: nothing of it is copied, and what is left is no message either.
-        let fits = payload.len() <= HEADER + MAX_PAYLOAD + SIGNATURE;
-        let bytes = if fits { payload.to_bytes().into_owned() } else { vec![] };
         waiting.fetch_add(1, Ordering::Relaxed);
         // Nobody listens any more when this fails.
-        let _ = self.sender.send((sender, bytes));
+        let _ = self.sender.send((sender, bytes()));
     }
 
     fn taken(&self, (sender, bytes): (Member, Vec<u8>)) -> Vec<u8> {
@@ -200,8 +236,22 @@ fn notice(up: &Mutex<BTreeMap<Member, bool>>, sample: &zenoh::sample::Sample) {
     };
 }
 
+impl Drop for Zenoh {
+    fn drop(&mut self) {
+        if let Ok(mut boxes) = self.house.boxes.lock() {
+            boxes.remove(&self.me);
+        }
+    }
+}
+
 impl Transport for Zenoh {
     fn send(&mut self, to: Member, bytes: Vec<u8>) -> Result<()> {
+        if self.house.members.contains(&to) {
+            if let Some(neighbour) = self.house.of(to) {
+                neighbour.put(Some(self.me), || bytes);
+            }
+            return Ok(());
+        }
         self.publisher(to)?.put(bytes).wait().map_err(broken("cannot send"))
     }
 
@@ -220,7 +270,8 @@ impl Transport for Zenoh {
         // What is sent to somebody whose subscription is not known here yet is lost.
         let listens =
             |p: &Publisher<'static>| p.matching_status().wait().is_ok_and(|status| status.matching());
-        self.publishers.values().all(listens)
+        let here = self.letterbox.waiting.keys().filter(|p| self.house.members.contains(p));
+        here.into_iter().all(|&p| self.house.of(p).is_some()) && self.publishers.values().all(listens)
     }
 
     fn lost(&mut self) -> u64 {
@@ -228,6 +279,9 @@ impl Transport for Zenoh {
     }
 
     fn alive(&self, member: Member) -> bool {
+        if self.house.members.contains(&member) {
+            return self.house.of(member).is_some();
+        }
         match self.up.lock().ok().and_then(|up| up.get(&member).copied()) {
             Some(up) => up,
             None => self.opened.elapsed() < UNHEARD,

@@ -1,0 +1,275 @@
+//! What runs on a device: one agent of a fleet or several, each with its links, until it is told to stop (feature `zenoh`).
+
+use crate::agent::Agent;
+use crate::config::Fleet;
+use crate::error::{Error, Result};
+use crate::fallback::Fallback;
+use crate::faults::Faults;
+use crate::field::{self, Field, FieldReport, Schedule};
+use crate::member::Member;
+use crate::node;
+use crate::record::MessageLog;
+use crate::sensor::{SensorConfig, SensorProcess};
+use crate::transport::{House, Zenoh};
+use crate::world::may_meet;
+use equimarl_nn::Policy;
+use equimarl_worlds::Envs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+/// How long a record may stay in memory.
+const FLUSH: Duration = Duration::from_millis(500);
+
+/// Some agents of a fleet on one machine.
+pub struct Device {
+    /// The fleet that they belong to.
+    pub fleet: Fleet,
+    /// Their network.
+    pub policy: Arc<Policy>,
+    /// Which model file it is from.
+    pub fingerprint: u64,
+    /// Which agents, without repetition.
+    pub agents: Vec<usize>,
+    /// Whom each agent of the fleet may ever meet.
+    pub meets: Vec<Vec<usize>>,
+    /// What a cut-off agent does.
+    pub fallback: Fallback,
+    /// Lost and late messages on purpose.
+    pub faults: Faults,
+    /// Where every message is written down.
+    pub record: Option<PathBuf>,
+    /// Whether to wait for the next run when one is over.
+    pub stay: bool,
+    /// Their own sensors; without, a world shows them what they see. `{agent}` in it is the agent's index.
+    pub sensor: Option<SensorConfig>,
+    /// How far the clock is ahead on purpose, in nanoseconds.
+    pub ahead: i64,
+}
+
+impl Device {
+    /// Agents of a fleet with this network, in the world of these environments.
+    ///
+    /// # Errors
+    /// If an agent is asked for twice or is not in the fleet, or the world says nonsense.
+    pub fn new(
+        fleet: Fleet,
+        (policy, fingerprint): (Arc<Policy>, u64),
+        envs: &mut dyn Envs,
+        agents: Vec<usize>,
+    ) -> Result<Device> {
+        for (at, &agent) in agents.iter().enumerate() {
+            fleet.address(Member::agent(agent))?;
+            if agents[..at].contains(&agent) {
+                return Err(Error::BadFleet(format!("{} is asked for twice", Member::agent(agent))));
+            }
+        }
+        if agents.is_empty() {
+            return Err(Error::BadFleet("no agent is asked for".into()));
+        }
+        let meets = may_meet(envs)?;
+        if meets.len() != fleet.agents() {
+            let (there, here) = (fleet.agents(), meets.len());
+            return Err(Error::BadFleet(format!("the fleet has {there} agents and its world {here}")));
+        }
+        Ok(Device {
+            fleet,
+            policy,
+            fingerprint,
+            agents,
+            meets,
+            fallback: Fallback::default(),
+            faults: Faults::default(),
+            record: None,
+            stay: false,
+            sensor: None,
+            ahead: 0,
+        })
+    }
+
+    /// Runs all agents, each in a thread of its own, until they are done or `stop` says so; what one of them fails with ends all.
+    ///
+    /// # Errors
+    /// If one of them cannot go on.
+    pub fn run(&self, stop: &(dyn Fn() -> bool + Sync), say: &(dyn Fn(Member, &str) + Sync)) -> Result<()> {
+        let house = House::new(self.agents.iter().map(|&i| Member::agent(i)));
+        let (failed, first) = (AtomicBool::new(false), Mutex::new(None));
+        let stopped = || stop() || failed.load(Ordering::Relaxed);
+        std::thread::scope(|scope| {
+            for &index in &self.agents {
+                let (house, failed, first, stopped) = (&house, &failed, &first, &stopped);
+                scope.spawn(move || {
+                    if let Err(error) = self.one(index, house, stopped, say) {
+                        failed.store(true, Ordering::Relaxed);
+                        if let Ok(mut first) = first.lock() {
+                            first.get_or_insert(error);
+                        }
+                    }
+                });
+            }
+        });
+        match first.into_inner() {
+            Ok(Some(error)) => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    fn peers(&self, index: usize) -> Vec<Member> {
+        let mut peers: Vec<Member> = self.meets[index].iter().map(|&i| Member::agent(i)).collect();
+        if self.sensor.is_none() {
+            peers.push(Member::WORLD);
+        }
+        peers
+    }
+
+    fn one(
+        &self,
+        index: usize,
+        house: &House,
+        stop: &dyn Fn() -> bool,
+        say: &dyn Fn(Member, &str),
+    ) -> Result<()> {
+        let me = Member::agent(index);
+        let fleet = self.fleet.clone();
+        let log = match &self.record {
+            Some(folder) => {
+                std::fs::create_dir_all(folder).map_err(|why| Error::file(folder, why))?;
+                Some(MessageLog::new(&free_name(folder, &me.to_string()))?)
+            }
+            None => None,
+        };
+        let signer = fleet.signer(me)?;
+        let mut transport = Zenoh::open_in(&fleet, me, &self.peers(index), house)?;
+        let mut flush = Flush { log: log.as_ref(), last: Instant::now() };
+        let agent = || -> Result<Agent> {
+            let agent = Agent::new(index, self.policy.clone(), self.fingerprint, signer.clone())?;
+            Ok(agent.with_fallback(self.fallback))
+        };
+        let at = fleet.listens(me)?;
+        if let Some(sensor) = &self.sensor {
+            say(me, &format!("listening on {at}, with sensors of its own"));
+            let schedule = self.schedule()?;
+            let run = &fleet.config.run;
+            let terms = schedule.terms(fleet.agents(), run.seed, run.greedy, run.plan().deadline);
+            let mut agent = agent()?.in_field(schedule.run(&fleet.config.fleet, self.fingerprint), terms);
+            let mut body = SensorProcess::start(sensor.clone().of(index), &self.policy)?;
+            let field = Field {
+                schedule,
+                faults: &self.faults,
+                log: log.as_ref(),
+                stop,
+                say: &mut |text| say(me, text),
+                watch: &mut |_, _| flush.now_and_then(),
+            };
+            let report = field::run(&mut agent, &mut body, &mut transport, field)?;
+            say(me, &summary(&report));
+            return flush.end();
+        }
+        say(me, &format!("listening on {at}, asking the world to be let in"));
+        loop {
+            let mut agent = agent()?;
+            let mut joined = false;
+            node::run_agent(&mut agent, &mut transport, &self.faults, log.as_ref(), stop, &mut |agent| {
+                if agent.joined() && !joined {
+                    joined = true;
+                    say(me, "joined");
+                }
+                flush.now_and_then();
+            })?;
+            say(me, if agent.over() { "the run is over" } else { "stopped" });
+            if !self.stay || stop() {
+                return flush.end();
+            }
+        }
+    }
+
+    /// When steps begin for agents with sensors of their own.
+    ///
+    /// # Errors
+    /// If the fleet file's period and deadline do not fit.
+    pub fn schedule(&self) -> Result<Schedule> {
+        let run = &self.fleet.config.run;
+        let ms = Duration::from_millis;
+        let epoch = Duration::from_secs(run.epoch_s);
+        let schedule = Schedule::new(epoch, ms(run.period_ms), ms(run.deadline_ms), self.policy.rounds())?;
+        Ok(Schedule { ahead: self.ahead, ..schedule })
+    }
+}
+
+fn summary(report: &FieldReport) -> String {
+    let FieldReport { decided, held, missed, expected, refused, micros } = *report;
+    let mean = micros as f64 / 1e3 / decided.max(1) as f64;
+    format!(
+        "stopped: {decided} steps decided {mean:.1} ms after they began, {held} held still, {missed} of {expected} messages \
+         missed, {refused} observations refused"
+    )
+}
+
+/// Writes a record out now and then.
+struct Flush<'a> {
+    log: Option<&'a MessageLog>,
+    last: Instant,
+}
+
+impl Flush<'_> {
+    fn now_and_then(&mut self) {
+        if let Some(log) = self.log.filter(|_| self.last.elapsed() > FLUSH) {
+            self.last = Instant::now();
+            // Told at the end, if it still fails then.
+            let _ = log.flush();
+        }
+    }
+
+    fn end(&self) -> Result<()> {
+        self.log.map_or(Ok(()), MessageLog::flush)
+    }
+}
+
+/// A process that was started again does not write over what it wrote before.
+pub fn free_name(folder: &Path, name: &str) -> PathBuf {
+    let names = std::iter::once(format!("{name}.jsonl")).chain((2..).map(|n| format!("{name}.{n}.jsonl")));
+    names.map(|name| folder.join(name)).find(|path| !path.exists()).unwrap_or_else(|| folder.join(name))
+}
+
+/// Reads `0-15`, `3` or `0,2,5-7`.
+///
+/// # Errors
+/// If it is something else, or an agent is in it twice.
+pub fn parse_agents(text: &str) -> Result<Vec<usize>> {
+    let bad =
+        || Error::BadFleet(format!("cannot read the agents `{text}`; write for example 0-15 or 0,2,5-7"));
+    let mut agents = vec![];
+    for part in text.split(',') {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let number = |text: &str| text.trim().parse::<usize>().ok().filter(|&i| i < 100_000).ok_or_else(bad);
+        let (first, last) = (number(first)?, number(last)?);
+        if first > last {
+            return Err(bad());
+        }
+        for agent in first..=last {
+            if agents.contains(&agent) {
+                return Err(Error::BadFleet(format!("agent {agent} is in `{text}` twice")));
+            }
+            agents.push(agent);
+        }
+    }
+    Ok(agents)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn agents_are_numbers_and_ranges() {
+        assert_eq!(parse_agents("0-3").unwrap(), [0, 1, 2, 3]);
+        assert_eq!(parse_agents("7").unwrap(), [7]);
+        assert_eq!(parse_agents("0, 2,5-6").unwrap(), [0, 2, 5, 6]);
+        for wrong in ["", "a", "3-1", "1-", "-1", "0-99999999999", "1,,2"] {
+            let error = parse_agents(wrong).unwrap_err().to_string();
+            assert!(error.contains("0,2,5-7") && !error.contains('\n'), "{error}");
+        }
+        assert_eq!(parse_agents("0-3,2").unwrap_err().to_string(), "agent 2 is in `0-3,2` twice");
+    }
+}
