@@ -12,6 +12,7 @@ mod check;
 mod own;
 mod think;
 
+use crate::defence::Defence;
 use crate::error::Result;
 use crate::fallback::Fallback;
 use crate::inbox::Inbox;
@@ -51,6 +52,7 @@ pub struct Agent {
     signer: Signer,
     fingerprint: u64,
     fallback: Fallback,
+    defence: Defence,
     /// Whether it can reach everybody that it may ever talk to.
     settled: bool,
     /// In simulations: dies in this step of every episode.
@@ -118,6 +120,7 @@ impl Agent {
             signer,
             fingerprint,
             fallback: Fallback::default(),
+            defence: Defence::default(),
             settled: true,
             crash: None,
             nonce: random()?,
@@ -145,6 +148,17 @@ impl Agent {
     pub fn with_fallback(mut self, fallback: Fallback) -> Agent {
         self.fallback = fallback;
         self
+    }
+
+    /// What it does against neighbours that lie.
+    pub fn with_defence(mut self, defence: Defence) -> Agent {
+        self.defence = defence;
+        self
+    }
+
+    /// Believes other keys from now on.
+    pub fn trust(&mut self, signer: Signer) {
+        self.signer = signer;
     }
 
     /// Says whether it can reach everybody that it may ever talk to; it tells the world when it asks to be let in.
@@ -257,6 +271,8 @@ impl Agent {
             return;
         }
         self.run = Some((header.run, welcome));
+        // Used once: the same answer does not let it in again.
+        self.renew();
         (self.place, self.entered) = (None, header.place);
         self.acted.clear();
         self.inbox.clear();
@@ -264,10 +280,28 @@ impl Agent {
         self.phase = Phase::Waiting { ask: now.saturating_add(patience) };
     }
 
+    /// Another number for the next question: the second half. The first stays, so that the world knows one that asks again from
+    /// one that was started anew.
+    fn renew(&mut self) {
+        if let Ok(fresh) = random::<8>() {
+            self.nonce[8..].copy_from_slice(&fresh);
+        }
+    }
+
     fn keep(&mut self, header: &Header, payload: &[u8]) {
         let width = self.policy.message_len(header.round.into());
         match read_features(payload, width) {
-            Ok(features) => self.inbox.put(header.place, header.round, header.sender, features),
+            Ok(mut features) => {
+                if self
+                    .defence
+                    .clip
+                    .as_ref()
+                    .is_some_and(|clip| clip.clip(header.round.into(), &mut features))
+                {
+                    self.drops.count(Reason::Clipped);
+                }
+                self.inbox.put(header.place, header.round, header.sender, features);
+            }
             Err(reason) => self.drops.count(reason),
         }
     }
@@ -334,7 +368,7 @@ impl Agent {
         let (policy, signer) = (self.policy.clone(), self.signer.clone());
         let index = self.me.index().unwrap_or_default();
         let fresh = Agent::new(index, policy, self.fingerprint, signer)?;
-        *self = fresh.with_fallback(self.fallback).with_crash(self.crash);
+        *self = fresh.with_fallback(self.fallback).with_defence(self.defence.clone()).with_crash(self.crash);
         self.phase = Phase::Waiting { ask: now };
         Ok(())
     }

@@ -2,23 +2,29 @@
 
 use crate::agent::Agent;
 use crate::config::Fleet;
+use crate::defence::Defence;
 use crate::error::{Error, Result};
 use crate::fallback::Fallback;
 use crate::faults::Faults;
 use crate::field::{self, Field, FieldReport, Schedule};
+use crate::keys::FileWatch;
 use crate::member::Member;
 use crate::node;
 use crate::record::MessageLog;
 use crate::sensor::{SensorConfig, SensorProcess};
+use crate::signer::Signer;
 use crate::transport::{House, Zenoh};
 use crate::world::may_meet;
 use equimarl_nn::Policy;
 use equimarl_worlds::Envs;
+use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+/// How long to try to listen where one listened before.
+const REOPEN: Duration = Duration::from_secs(5);
 /// How long a record may stay in memory.
 const FLUSH: Duration = Duration::from_millis(500);
 
@@ -26,6 +32,8 @@ const FLUSH: Duration = Duration::from_millis(500);
 pub struct Device {
     /// The fleet that they belong to.
     pub fleet: Fleet,
+    /// Its file, which is watched for newer ones.
+    pub file: Option<PathBuf>,
     /// Their network.
     pub policy: Arc<Policy>,
     /// Which model file it is from.
@@ -36,6 +44,8 @@ pub struct Device {
     pub meets: Vec<Vec<usize>>,
     /// What a cut-off agent does.
     pub fallback: Fallback,
+    /// What an agent does against neighbours that lie.
+    pub defence: Defence,
     /// Lost and late messages on purpose.
     pub faults: Faults,
     /// Where every message is written down.
@@ -75,11 +85,13 @@ impl Device {
         }
         Ok(Device {
             fleet,
+            file: None,
             policy,
             fingerprint,
             agents,
             meets,
             fallback: Fallback::default(),
+            defence: Defence::default(),
             faults: Faults::default(),
             record: None,
             stay: false,
@@ -115,8 +127,9 @@ impl Device {
         }
     }
 
-    fn peers(&self, index: usize) -> Vec<Member> {
-        let mut peers: Vec<Member> = self.meets[index].iter().map(|&i| Member::agent(i)).collect();
+    fn peers(&self, index: usize, fleet: &Fleet) -> Vec<Member> {
+        let others = self.meets[index].iter().map(|&i| Member::agent(i));
+        let mut peers: Vec<Member> = others.filter(|&member| !fleet.is_revoked(member)).collect();
         if self.sensor.is_none() {
             peers.push(Member::WORLD);
         }
@@ -131,7 +144,7 @@ impl Device {
         say: &dyn Fn(Member, &str),
     ) -> Result<()> {
         let me = Member::agent(index);
-        let fleet = self.fleet.clone();
+        let mut fleet = self.fleet.clone();
         let log = match &self.record {
             Some(folder) => {
                 std::fs::create_dir_all(folder).map_err(|why| Error::file(folder, why))?;
@@ -139,48 +152,92 @@ impl Device {
             }
             None => None,
         };
-        let signer = fleet.signer(me)?;
-        let mut transport = Zenoh::open_in(&fleet, me, &self.peers(index), house)?;
+        fleet.remember(me)?;
+        let mut signer = fleet.signer(me)?;
+        let seen = RefCell::new(self.file.as_deref().map(FileWatch::new));
         let mut flush = Flush { log: log.as_ref(), last: Instant::now() };
-        let agent = || -> Result<Agent> {
+        let fresh = |signer: &Signer| -> Result<Agent> {
             let agent = Agent::new(index, self.policy.clone(), self.fingerprint, signer.clone())?;
-            Ok(agent.with_fallback(self.fallback))
+            Ok(agent.with_fallback(self.fallback).with_defence(self.defence.clone()))
         };
         let at = fleet.listens(me)?;
-        if let Some(sensor) = &self.sensor {
-            say(me, &format!("listening on {at}, with sensors of its own"));
-            let schedule = self.schedule()?;
+        let mut body = match &self.sensor {
+            Some(sensor) => {
+                say(me, &format!("listening on {at}, with sensors of its own"));
+                Some((self.schedule()?, SensorProcess::start(sensor.clone().of(index), &self.policy)?))
+            }
+            None => {
+                say(me, &format!("listening on {at}, asking the world to be let in"));
+                None
+            }
+        };
+        let mut agent = fresh(&signer)?;
+        if let Some((schedule, _)) = &body {
             let run = &fleet.config.run;
             let terms = schedule.terms(fleet.agents(), run.seed, run.greedy, run.plan().deadline);
-            let mut agent = agent()?.in_field(schedule.run(&fleet.config.fleet, self.fingerprint), terms);
-            let mut body = SensorProcess::start(sensor.clone().of(index), &self.policy)?;
-            let field = Field {
-                schedule,
-                faults: &self.faults,
-                log: log.as_ref(),
-                stop,
-                say: &mut |text| say(me, text),
-                watch: &mut |_, _| flush.now_and_then(),
-            };
-            let report = field::run(&mut agent, &mut body, &mut transport, field)?;
-            say(me, &summary(&report));
-            return flush.end();
+            agent = agent.in_field(schedule.run(&fleet.config.fleet, self.fingerprint), terms);
         }
-        say(me, &format!("listening on {at}, asking the world to be let in"));
+        let (mut joined, mut total) = (false, FieldReport::default());
+        // Once around for every fleet file: links are closed and opened anew, and what the agent knows stays.
         loop {
-            let mut agent = agent()?;
-            let mut joined = false;
-            node::run_agent(&mut agent, &mut transport, &self.faults, log.as_ref(), stop, &mut |agent| {
-                if agent.joined() && !joined {
-                    joined = true;
-                    say(me, "joined");
+            let mut transport = open(&fleet, me, &self.peers(index, &fleet), house, stop)?;
+            let newer = RefCell::new(None);
+            let interrupted = || {
+                if let (Some(watch), None) = (&mut *seen.borrow_mut(), &*newer.borrow()) {
+                    match watch.newer(&fleet) {
+                        Ok(found) => *newer.borrow_mut() = found,
+                        Err(why) => say(me, &format!("the fleet file is not used: {why}")),
+                    }
                 }
-                flush.now_and_then();
-            })?;
+                stop() || newer.borrow().is_some()
+            };
+            match &mut body {
+                Some((schedule, body)) => {
+                    let field = Field {
+                        schedule: *schedule,
+                        faults: &self.faults,
+                        log: log.as_ref(),
+                        stop: &interrupted,
+                        say: &mut |text| say(me, text),
+                        watch: &mut |_, _| flush.now_and_then(),
+                    };
+                    total.add(&field::run(&mut agent, body, &mut transport, field)?);
+                }
+                None => {
+                    let log = log.as_ref();
+                    node::run_agent(
+                        &mut agent,
+                        &mut transport,
+                        &self.faults,
+                        log,
+                        &interrupted,
+                        &mut |agent| {
+                            if agent.joined() && !joined {
+                                joined = true;
+                                say(me, "joined");
+                            }
+                            flush.now_and_then();
+                        },
+                    )?;
+                }
+            }
+            if let Some(next) = newer.into_inner().filter(|_| !stop()) {
+                next.remember(me)?;
+                say(me, &format!("the fleet file has number {} now", next.config.number));
+                fleet = next;
+                signer = new_signer(&fleet, me, stop, say)?;
+                agent.trust(signer.clone());
+                continue;
+            }
+            if body.is_some() {
+                say(me, &summary(&total));
+                return flush.end();
+            }
             say(me, if agent.over() { "the run is over" } else { "stopped" });
             if !self.stay || stop() {
                 return flush.end();
             }
+            (agent, joined) = (fresh(&signer)?, false);
         }
     }
 
@@ -194,6 +251,47 @@ impl Device {
         let epoch = Duration::from_secs(run.epoch_s);
         let schedule = Schedule::new(epoch, ms(run.period_ms), ms(run.deadline_ms), self.policy.rounds())?;
         Ok(Schedule { ahead: self.ahead, ..schedule })
+    }
+}
+
+/// Opens the links of a member. Its port may be in use for a moment by the links that it had before.
+pub fn open(
+    fleet: &Fleet,
+    me: Member,
+    peers: &[Member],
+    house: &House,
+    stop: &dyn Fn() -> bool,
+) -> Result<Zenoh> {
+    let start = Instant::now();
+    loop {
+        match Zenoh::open_in(fleet, me, peers, house) {
+            Err(Error::Network(_)) if start.elapsed() < REOPEN && !stop() => {
+                std::thread::sleep(Duration::from_millis(50));
+            }
+            result => return result,
+        }
+    }
+}
+
+/// The keys of a new fleet file. A member's own new key may come a little later than the file.
+fn new_signer(
+    fleet: &Fleet,
+    me: Member,
+    stop: &dyn Fn() -> bool,
+    say: &dyn Fn(Member, &str),
+) -> Result<Signer> {
+    let mut told = false;
+    loop {
+        match fleet.signer(me) {
+            Err(why) if !fleet.is_revoked(me) && !stop() => {
+                if !told {
+                    told = true;
+                    say(me, &format!("waiting for its new key: {why}"));
+                }
+                std::thread::sleep(Duration::from_millis(200));
+            }
+            result => return result,
+        }
     }
 }
 

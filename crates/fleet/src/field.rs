@@ -19,7 +19,7 @@ use crate::error::{Error, Result};
 use crate::faults::{Delayed, Faults};
 use crate::member::Member;
 use crate::message::RunId;
-use crate::node::{AT_ONCE, post};
+use crate::node::{AT_ONCE, Pulse, post};
 use crate::observation::Observation;
 use crate::payload::{Action, Welcome};
 use crate::record::MessageLog;
@@ -164,6 +164,18 @@ pub struct FieldReport {
     pub micros: u64,
 }
 
+impl FieldReport {
+    /// Adds another part of the same run.
+    pub fn add(&mut self, more: &FieldReport) {
+        self.decided += more.decided;
+        self.held += more.held;
+        self.missed += more.missed;
+        self.expected += more.expected;
+        self.refused += more.refused;
+        self.micros += more.micros;
+    }
+}
+
 /// What an agent in the field needs besides itself and its body.
 pub struct Field<'a> {
     /// When steps begin.
@@ -194,7 +206,7 @@ pub fn run<B: Sense + Act + ?Sized>(
     faults.check()?;
     let (mut work, mut delayed, mut envelopes) = (Workspace::default(), Delayed::default(), vec![]);
     let mut report = FieldReport::default();
-    let mut step = Step::default();
+    let (mut step, mut pulse, mut last) = (Step::default(), Pulse::default(), None);
     while !stop() {
         let now = schedule.now();
         let Some(t) = schedule.step(now) else {
@@ -249,9 +261,11 @@ pub fn run<B: Sense + Act + ?Sized>(
             report.expected += u64::from(decision.expected);
             let took = schedule.now().saturating_sub(schedule.begins(t)).as_micros();
             report.micros += u64::try_from(took).unwrap_or(u64::MAX);
+            last = Some(decision.action);
             body.act(t, &decision);
             watch(agent, &report);
         }
+        pulse.beat(transport, || agent.status(&report, last));
         let next = schedule.begins(t.saturating_add(1));
         let until = agent.deadline().into_iter().chain(delayed.next()).fold(next, Duration::min);
         let most = if step.seen { NAP } else { LOOK };

@@ -37,6 +37,7 @@ pub mod audit;
 #[cfg(feature = "zenoh")]
 mod certificates;
 mod config;
+mod defence;
 #[cfg(feature = "zenoh")]
 pub mod device;
 mod error;
@@ -46,10 +47,14 @@ pub mod field;
 mod founding;
 mod host;
 mod inbox;
+pub mod keys;
+pub mod liar;
 mod member;
 mod message;
 pub mod node;
 mod observation;
+#[cfg(feature = "zenoh")]
+mod observer;
 mod payload;
 mod pixels;
 pub mod pool;
@@ -65,6 +70,7 @@ mod world;
 
 pub use agent::{Agent, Envelope, Workspace};
 pub use config::{Fleet, FleetConfig, MemberConfig, RunConfig, split_address};
+pub use defence::Defence;
 pub use error::{Error, Result};
 pub use fallback::Fallback;
 pub use faults::{Bursts, Delayed, Fate, Faults};
@@ -74,6 +80,8 @@ pub use inbox::Inbox;
 pub use member::Member;
 pub use message::{HEADER, Header, MAX_PAYLOAD, MessageKind, RunId, StepId, VERSION};
 pub use observation::{MAX_NEIGHBOURS, MAX_SENDERS, Observation, Sensed};
+#[cfg(feature = "zenoh")]
+pub use observer::Observer;
 pub use payload::{Action, Join, Welcome};
 pub use record::MessageLog;
 pub use report::Report;

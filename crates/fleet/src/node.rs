@@ -14,6 +14,9 @@ use std::time::{Duration, Instant};
 /// Nobody sleeps longer, so that a stop is heeded and a neighbour that went away is noticed.
 const NAP: Duration = Duration::from_millis(20);
 
+/// How often those who watch are told.
+const BEAT: Duration = Duration::from_millis(250);
+
 /// No more messages are taken at a time, so that a flood does not keep anybody from acting.
 pub(crate) const AT_ONCE: usize = 256;
 
@@ -21,6 +24,23 @@ pub(crate) const AT_ONCE: usize = 256;
 pub(crate) fn clock() -> Duration {
     static START: OnceLock<Instant> = OnceLock::new();
     START.get_or_init(Instant::now).elapsed()
+}
+
+/// Tells those who watch how it is going, now and then.
+#[derive(Debug, Default)]
+pub(crate) struct Pulse {
+    last: Option<Duration>,
+}
+
+impl Pulse {
+    /// Publishes what `status` says, if it is time to.
+    pub fn beat(&mut self, transport: &mut dyn Transport, status: impl FnOnce() -> Vec<u8>) {
+        let now = clock();
+        if self.last.is_none_or(|last| now.saturating_sub(last) >= BEAT) {
+            self.last = Some(now);
+            transport.publish(status());
+        }
+    }
 }
 
 /// Sends envelopes through the faults.
@@ -103,6 +123,7 @@ pub fn run_host(
     watch: Watch<'_>,
 ) -> Result<()> {
     let (faults, mut delayed, mut envelopes) = (Faults::default(), Delayed::default(), vec![]);
+    let (mut pulse, mut last) = (Pulse::default(), None);
     loop {
         let now = clock();
         let up = |member: Member| transport.alive(member);
@@ -111,6 +132,10 @@ pub fn run_host(
         post(&mut envelopes, transport, &faults, &mut delayed, log, now)?;
         went?;
         let moment = host.take_moment();
+        if let Some(moment) = &moment {
+            last = Some(moment.actions.clone());
+        }
+        pulse.beat(transport, || host.status(last.as_deref()));
         if let (Some(log), Some(moment)) = (log, &moment) {
             log.moment(moment);
         }

@@ -131,7 +131,8 @@ impl Observation {
         let codes = reader.bytes(4 * count)?.as_chunks::<4>().0;
         let neighbours: Vec<Member> =
             codes.iter().map(|&code| Member::from_code(u32::from_le_bytes(code))).collect();
-        must(neighbours.is_sorted_by(|a, b| a < b) && neighbours.last() != Some(&Member::WORLD))?;
+        must(neighbours.is_sorted_by(|a, b| a < b))?;
+        must(neighbours.last().is_none_or(|last| last.index().is_some()))?;
         let edges = reader.f32s(count.saturating_mul(shape.edge))?;
         let mut senders = Vec::with_capacity(shape.senders.len());
         for &dim in &shape.senders {

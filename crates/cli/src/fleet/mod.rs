@@ -3,6 +3,7 @@
 mod check;
 mod clock;
 mod keys;
+mod liars;
 mod live;
 mod loss;
 mod options;
@@ -10,6 +11,7 @@ mod options;
 mod over_zenoh;
 #[cfg(feature = "zenoh")]
 mod processes;
+mod ranges;
 mod run;
 mod team;
 
@@ -33,6 +35,10 @@ pub enum Fleet {
     Check(check::Args),
     /// Measure what lost messages cost a team, and draw it.
     Loss(loss::Args),
+    /// Measure what one agent that lies to its neighbours costs a team, with and without a defence.
+    Liars(liars::Args),
+    /// Add the ranges of messages to a model file that has none.
+    Ranges(ranges::Args),
     /// Measure what wrong clocks cost agents with sensors of their own.
     Clock(clock::Args),
 }
@@ -98,6 +104,9 @@ pub struct AgentArgs {
     /// Listen here instead of at the address of the fleet file, for example behind address translation.
     #[arg(long, value_name = "ADDRESS")]
     pub listen: Option<SocketAddr>,
+    /// What agents do against neighbours that lie.
+    #[arg(long, value_enum, default_value_t = options::Robust::Clip)]
+    pub robust: options::Robust,
     /// Write every message to a file in this folder.
     #[arg(long, value_name = "FOLDER")]
     pub record: Option<PathBuf>,
@@ -140,14 +149,27 @@ Addresses not given are 127.0.0.1 with ports from 7400 on: good for a try on one
 
 Example: three agents and a world on three machines
   equimarl fleet keys --model runs/a --out yard --at world=10.0.0.1:7400 --at agent-0=10.0.0.1:7401 \\
-    --at agent-1=10.0.0.2:7400 --at agent-2=10.0.0.3:7400")]
+    --at agent-1=10.0.0.2:7400 --at agent-2=10.0.0.3:7400
+
+A device was stolen, and later replaced: copy the new fleet file (and the new secrets/agent-2) to the machines
+  equimarl fleet keys --revoke agent-2 --fleet yard/fleet.toml
+  equimarl fleet keys --renew agent-2 --fleet yard/fleet.toml")]
 pub struct KeysArgs {
     /// The trained team: a run directory or a model file. It is copied into the folder.
-    #[arg(long, value_name = "RUN_OR_FILE")]
-    pub model: PathBuf,
+    #[arg(long, value_name = "RUN_OR_FILE", required_unless_present_any = ["revoke", "renew"])]
+    pub model: Option<PathBuf>,
     /// The folder to make.
-    #[arg(long, value_name = "FOLDER")]
-    pub out: PathBuf,
+    #[arg(long, value_name = "FOLDER", required_unless_present_any = ["revoke", "renew"])]
+    pub out: Option<PathBuf>,
+    /// Exclude a member of a fleet that is there: write its file with the next number. Members take it while they run.
+    #[arg(long, value_name = "MEMBER", conflicts_with_all = ["model", "out", "renew"])]
+    pub revoke: Option<String>,
+    /// Give a member of a fleet that is there new keys; the old ones are worth nothing any more.
+    #[arg(long, value_name = "MEMBER", conflicts_with_all = ["model", "out"])]
+    pub renew: Option<String>,
+    /// The fleet file, with --revoke and --renew.
+    #[arg(long, value_name = "FILE", default_value = "fleet.toml")]
+    pub fleet: PathBuf,
     /// The fleet's name, part of every key on the network.
     #[arg(long, default_value = "fleet")]
     pub name: String,
@@ -172,6 +194,8 @@ impl Fleet {
             Fleet::Run(args) => run::run(args),
             Fleet::Check(args) => check::run(args),
             Fleet::Loss(args) => loss::run(args),
+            Fleet::Liars(args) => liars::run(args),
+            Fleet::Ranges(args) => ranges::run(args),
             Fleet::Clock(args) => clock::run(args),
             #[cfg(feature = "zenoh")]
             Fleet::Agent(args) => over_zenoh::agent(args),
@@ -182,6 +206,17 @@ impl Fleet {
             _ => no_network(),
         }
     }
+}
+
+/// Makes sure that this program was started as zenoh needs it.
+#[cfg(feature = "zenoh")]
+pub fn prepare() -> Result<()> {
+    over_zenoh::prepared().map(|code| {
+        // Only where a process cannot become another one: the other one has done it all.
+        if code.is_some() {
+            std::process::exit(0);
+        }
+    })
 }
 
 /// What this program says if it was built without a network.

@@ -6,9 +6,10 @@ use super::team::Team;
 use super::{AgentArgs, WorldArgs};
 use crate::stop::Stop;
 use anyhow::{Context, Result, ensure};
-use equimarl_fleet::device::{Device, free_name, parse_agents};
+use equimarl_fleet::device::{Device, free_name, open, parse_agents};
+use equimarl_fleet::keys::FileWatch;
 use equimarl_fleet::sensor::SensorConfig;
-use equimarl_fleet::{Fleet, Member, MessageLog, Moment, Zenoh, node};
+use equimarl_fleet::{Fleet, Host, House, Member, MessageLog, Moment, Zenoh, node};
 use std::path::Path;
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
@@ -61,8 +62,10 @@ pub fn agent(args: &AgentArgs) -> Result<ExitCode> {
     let team = Team::of(&fleet)?;
     let brain = (team.policy.clone(), team.fingerprint);
     let mut device = Device::new(fleet, brain, &mut *team.make()?, agents)?;
+    device.file = Some(args.fleet.clone());
     device.faults = args.faults.faults(team.agents())?;
     device.fallback = args.faults.fallback(&team.spec)?;
+    device.defence = args.robust.defence(&team);
     device.record = args.record.clone();
     device.stay = args.stay;
     device.ahead = (args.clock_error * 1e6) as i64;
@@ -73,6 +76,9 @@ pub fn agent(args: &AgentArgs) -> Result<ExitCode> {
     }
     let stop = Stop::listen()?;
     let stop = if args.tied { stop.with_input() } else { stop };
+    if let Some(warning) = args.robust.warning(&team).filter(|_| !args.quiet) {
+        eprintln!("{warning}");
+    }
     device.run(&|| stop.asked(), &|me, text| {
         if !args.quiet {
             eprintln!("{me}: {text}");
@@ -98,7 +104,8 @@ pub fn world(args: &WorldArgs) -> Result<ExitCode> {
         fleet.listens(Member::WORLD)?,
         team.agents()
     ));
-    let what = Hosting { fleet: &fleet, team: &team, record: args.record.as_deref(), json: args.json };
+    let file = Some(args.fleet.as_path());
+    let what = Hosting { fleet: &fleet, file, team: &team, record: args.record.as_deref(), json: args.json };
     // What was said last must be on its way before the links are closed.
     host(&what, live, &mut |_, _| Ok(()), &mut || std::thread::sleep(Duration::from_millis(300)))
 }
@@ -106,6 +113,8 @@ pub fn world(args: &WorldArgs) -> Result<ExitCode> {
 /// What is hosted.
 pub struct Hosting<'a> {
     pub fleet: &'a Fleet,
+    /// Its file, if newer ones are looked for.
+    pub file: Option<&'a Path>,
     pub team: &'a Team,
     pub record: Option<&'a Path>,
     pub json: bool,
@@ -116,20 +125,26 @@ pub type Tend<'a> = &'a mut dyn FnMut(&mut Live, Option<u32>) -> Result<()>;
 
 pub fn host(what: &Hosting<'_>, live: Live, tend: Tend<'_>, farewell: &mut dyn FnMut()) -> Result<ExitCode> {
     let (team, plan) = (what.team, what.fleet.config.run.plan());
-    let signer = what.fleet.signer(Member::WORLD)?;
-    let mut host = team.host(plan, signer)?;
+    let (me, mut fleet) = (Member::WORLD, what.fleet.clone());
+    fleet.remember(me)?;
+    let mut host = team.host(plan, fleet.signer(me)?)?;
+    host.trust(fleet.signer(me)?, &|member| fleet.is_revoked(member));
     let mut live = live;
     let run = &what.fleet.config.run;
     let log = what.record.map(|folder| MessageLog::new(&free_name(folder, "world"))).transpose()?;
     if let Some(log) = &log {
         log.about(&header(what.team, run, "zenoh")?);
     }
-    let agents: Vec<Member> = (0..what.team.agents()).map(Member::agent).collect();
-    let mut transport = Zenoh::open(what.fleet, Member::WORLD, &agents)?;
     let stop = Stop::listen()?;
+    let mut watch = what.file.map(FileWatch::new);
     let mut flushed = Instant::now();
-    let ended =
-        node::run_host(&mut host, &mut transport, log.as_ref(), &mut |host, moment: Option<Moment>| {
+    // Once around for every fleet file.
+    let (ended, transport) = loop {
+        let agents = (0..what.team.agents()).map(Member::agent);
+        let peers: Vec<Member> = agents.filter(|&member| !fleet.is_revoked(member)).collect();
+        let mut transport = open(&fleet, me, &peers, &House::default(), &|| stop.asked())?;
+        let mut newer = None;
+        let mut step = |host: &Host, moment: Option<Moment>| -> equimarl_fleet::Result<bool> {
             live.show(host);
             if let Some(log) = log.as_ref().filter(|_| flushed.elapsed() > Duration::from_millis(200)) {
                 flushed = Instant::now();
@@ -139,10 +154,24 @@ pub fn host(what: &Hosting<'_>, live: Live, tend: Tend<'_>, farewell: &mut dyn F
             // The step that is being decided now.
             let step = moment.map(|_| host.place().step);
             tend(&mut live, step).map_err(|e| equimarl_fleet::Error::Failed(format!("{e:#}")))?;
-            Ok(!stop.asked())
-        });
+            match watch.as_mut().map_or(Ok(None), |watch| watch.newer(&fleet)) {
+                Ok(found) => newer = found,
+                Err(why) => live.say(&format!("the fleet file is not used: {why}")),
+            }
+            Ok(!stop.asked() && newer.is_none())
+        };
+        let ended = node::run_host(&mut host, &mut transport, log.as_ref(), &mut step);
+        let Some(next) = newer.filter(|_| ended.is_ok() && !host.over() && !stop.asked()) else {
+            break (ended, transport);
+        };
+        next.remember(me)?;
+        live.say(&format!("the fleet file has number {} now", next.config.number));
+        fleet = next;
+        host.trust(fleet.signer(me)?, &|member| fleet.is_revoked(member));
+    };
     // Everybody is told that it is over before the world is gone.
     farewell();
+    drop(transport);
     live.close();
     if let Some(log) = &log {
         log.flush()?;

@@ -2,10 +2,13 @@
 
 use super::{Agent, Envelope, Phase, Workspace};
 use crate::error::{Error, Result};
+use crate::field::FieldReport;
 use crate::member::Member;
-use crate::message::{RunId, StepId};
+use crate::message::{Header, MessageKind, RunId, StepId};
 use crate::observation::Observation;
 use crate::payload::{Action, Welcome};
+use crate::tally::Reason;
+use serde_json::json;
 use std::time::Duration;
 
 impl Agent {
@@ -62,6 +65,27 @@ impl Agent {
                 Err(Error::Mismatch(format!("{member} is no neighbour that {} can have", self.me)))
             }
         }
+    }
+
+    /// What those who watch are told: signed words of this agent about itself.
+    pub fn status(&self, report: &FieldReport, last: Option<u16>) -> Vec<u8> {
+        let dropped: serde_json::Value =
+            Reason::ALL.iter().map(|&r| (r.name().replace(' ', "_"), self.drops.of(r).into())).collect();
+        let status = json!({
+            "episode": self.place.map(|place| place.episode),
+            "step": self.place.map(|place| place.step),
+            "decided": report.decided,
+            "held": report.held,
+            "missed": report.missed,
+            "expected": report.expected,
+            "refused": report.refused,
+            "action": last,
+            "dropped_by_agents": dropped,
+        });
+        let run = self.run.map_or([0; 16], |(run, _)| run);
+        let (place, receiver) = (self.place.unwrap_or_default(), Member::OBSERVER);
+        let header = Header { kind: MessageKind::Status, run, place, round: 0, sender: self.me, receiver };
+        self.signer.signer(header.message(status.to_string().as_bytes()))
     }
 
     /// What it decided, once.

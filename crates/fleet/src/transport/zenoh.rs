@@ -37,6 +37,7 @@ pub struct Zenoh {
     opened: Instant,
     publishers: BTreeMap<Member, Publisher<'static>>,
     house: House,
+    status: Publisher<'static>,
     prefix: String,
     me: Member,
     // Dropped in this order: first nobody hears us, then we are gone.
@@ -118,12 +119,7 @@ impl Zenoh {
     /// # Errors
     /// As [`Zenoh::open`].
     pub fn open_in(fleet: &Fleet, me: Member, peers: &[Member], house: &House) -> Result<Zenoh> {
-        if fleet.config.tls && !Zenoh::prepared() {
-            return Err(Error::Network(format!(
-                "TLS links need this process to be started with {THREADS_OF_ZENOH}='{}'",
-                Zenoh::ENVIRONMENT.1
-            )));
-        }
+        check_threads(fleet)?;
         let far: Vec<Member> = peers.iter().copied().filter(|p| !house.members.contains(p)).collect();
         let config = settings::config(fleet, me, &far)?;
         let config = zenoh::Config::from_json5(&config.to_string()).map_err(broken("its settings"))?;
@@ -156,6 +152,9 @@ impl Zenoh {
             .declare_token(format!("{prefix}/alive/{me}"))
             .wait()
             .map_err(broken("cannot say that it is up"))?;
+        let status = session.declare_publisher(format!("{prefix}/status/{me}"));
+        let status =
+            status.congestion_control(CongestionControl::Drop).wait().map_err(broken("cannot publish"))?;
         let publishers = BTreeMap::new();
         let mut open = Zenoh {
             mail,
@@ -164,6 +163,7 @@ impl Zenoh {
             up,
             publishers,
             house: house.clone(),
+            status,
             prefix,
             me,
             _alive: alive,
@@ -188,6 +188,59 @@ impl Zenoh {
             }
         })
     }
+}
+
+fn check_threads(fleet: &Fleet) -> Result<()> {
+    if fleet.config.tls && !Zenoh::prepared() {
+        return Err(Error::Network(format!(
+            "TLS links need this process to be started with {THREADS_OF_ZENOH}='{}'",
+            Zenoh::ENVIRONMENT.1
+        )));
+    }
+    Ok(())
+}
+
+/// The links of one who watches.
+#[derive(Debug)]
+pub struct Ears {
+    up: Arc<Mutex<BTreeMap<Member, bool>>>,
+    _subscribers: [Subscriber<()>; 2],
+    _session: Session,
+}
+
+impl Ears {
+    /// Who came up, and whether it is still up.
+    pub fn up(&self) -> BTreeMap<Member, bool> {
+        self.up.lock().map(|up| up.clone()).unwrap_or_default()
+    }
+}
+
+/// Listens to what members say of themselves.
+pub fn watch_status(fleet: &Fleet, take: impl Fn(&[u8]) + Send + Sync + 'static) -> Result<Ears> {
+    check_threads(fleet)?;
+    let config = settings::observer(fleet)?;
+    let config = zenoh::Config::from_json5(&config.to_string()).map_err(broken("its settings"))?;
+    let session = zenoh::open(config).wait().map_err(broken("cannot watch"))?;
+    let prefix = prefix(fleet);
+    let status = session
+        .declare_subscriber(format!("{prefix}/status/*"))
+        .callback(move |sample| {
+            if sample.payload().len() <= HEADER + MAX_PAYLOAD + SIGNATURE {
+                take(&sample.payload().to_bytes());
+            }
+        })
+        .wait()
+        .map_err(broken("cannot subscribe"))?;
+    let up = Arc::new(Mutex::new(BTreeMap::new()));
+    let seen = up.clone();
+    let alive = session
+        .liveliness()
+        .declare_subscriber(format!("{prefix}/alive/*"))
+        .history(true)
+        .callback(move |sample| notice(&seen, &sample))
+        .wait()
+        .map_err(broken("cannot watch who is up"))?;
+    Ok(Ears { up, _subscribers: [status, alive], _session: session })
 }
 
 fn prefix(fleet: &Fleet) -> String {
@@ -264,6 +317,11 @@ impl Transport for Zenoh {
             Err(RecvTimeoutError::Timeout) => Ok(None),
             Err(RecvTimeoutError::Disconnected) => Err(Error::Network("the session is closed".into())),
         }
+    }
+
+    fn publish(&mut self, bytes: Vec<u8>) {
+        // Nobody needs to watch.
+        let _ = self.status.put(bytes).wait();
     }
 
     fn settled(&self) -> bool {
