@@ -183,7 +183,8 @@ impl Device {
             let mut transport = open(&fleet, me, &self.peers(index, &fleet), house, stop)?;
             let newer = RefCell::new(None);
             let interrupted = || {
-                if let (Some(watch), None) = (&mut *seen.borrow_mut(), &*newer.borrow()) {
+                let waits = newer.borrow().is_none();
+                if let Some(watch) = seen.borrow_mut().as_mut().filter(|_| waits) {
                     match watch.newer(&fleet) {
                         Ok(found) => *newer.borrow_mut() = found,
                         Err(why) => say(me, &format!("the fleet file is not used: {why}")),

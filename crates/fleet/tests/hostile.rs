@@ -249,10 +249,11 @@ fn a_captured_welcome_does_not_send_an_agent_back_to_an_old_run() {
         Host::new(team.envs(), plan, (&team.policy, 1), yard.seals[&Member::WORLD].clone()).unwrap()
     };
     let mut agent = Agent::new(0, team.policy.clone(), 1, yard.seals[&Member::agent(0)].clone()).unwrap();
-    let (mut work, mut now) = (Workspace::default(), Duration::ZERO);
+    let mut work = Workspace::default();
+    let mut later = Workspace::default();
     // Asks until it is let in; the answer.
-    let mut join = |host: &mut Host, agent: &mut Agent| {
-        now += Duration::from_secs(5);
+    let mut join = |host: &mut Host, agent: &mut Agent, seconds: u64| {
+        let now = Duration::from_secs(seconds);
         let (mut out, mut answers) = (vec![], vec![]);
         agent.poll(now, &|_| true, &mut work, &mut out).unwrap();
         host.receive(&out[0].bytes, &mut answers);
@@ -261,17 +262,18 @@ fn a_captured_welcome_does_not_send_an_agent_back_to_an_old_run() {
         welcome
     };
     let (mut old, mut new) = (world(), world());
-    let captured = join(&mut old, &mut agent);
-    let fresh = join(&mut new, &mut agent);
+    let captured = join(&mut old, &mut agent, 5);
+    let fresh = join(&mut new, &mut agent, 10);
+    let now = Duration::from_secs(11);
     assert_ne!(Header::peek(&captured).unwrap().run, Header::peek(&fresh).unwrap().run);
     assert_eq!(agent.drops().total(), 0);
     // It is in the new run. The old world's answer is signed and for this agent's life, and still an old one.
-    agent.receive(&captured, now, &mut work, &mut vec![]).unwrap();
+    agent.receive(&captured, now, &mut later, &mut vec![]).unwrap();
     assert_eq!(agent.drops().of(Reason::OtherRun), 1);
     // It has not asked for anything: the same run goes on, and asking again does not count as coming back.
-    agent.receive(&fresh, now, &mut work, &mut vec![]).unwrap();
+    agent.receive(&fresh, now, &mut later, &mut vec![]).unwrap();
     assert_eq!(agent.drops().total(), 1);
-    join(&mut new, &mut agent);
+    join(&mut new, &mut agent, 20);
     assert_eq!(new.report().rejoined, 0);
 }
 

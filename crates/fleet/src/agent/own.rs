@@ -70,7 +70,7 @@ impl Agent {
     /// What those who watch are told: signed words of this agent about itself.
     pub fn status(&self, report: &FieldReport, last: Option<u16>) -> Vec<u8> {
         let dropped: serde_json::Value =
-            Reason::ALL.iter().map(|&r| (r.name().replace(' ', "_"), self.drops.of(r).into())).collect();
+            Reason::ALL.iter().map(|&r| (r.name().replace(' ', "_"), json!(self.drops.of(r)))).collect();
         let status = json!({
             "episode": self.place.map(|place| place.episode),
             "step": self.place.map(|place| place.step),

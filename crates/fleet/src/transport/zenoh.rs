@@ -328,8 +328,8 @@ impl Transport for Zenoh {
         // What is sent to somebody whose subscription is not known here yet is lost.
         let listens =
             |p: &Publisher<'static>| p.matching_status().wait().is_ok_and(|status| status.matching());
-        let here = self.letterbox.waiting.keys().filter(|p| self.house.members.contains(p));
-        here.into_iter().all(|&p| self.house.of(p).is_some()) && self.publishers.values().all(listens)
+        let mut here = self.letterbox.waiting.keys().filter(|p| self.house.members.contains(*p));
+        here.all(|&p| self.house.of(p).is_some()) && self.publishers.values().all(listens)
     }
 
     fn lost(&mut self) -> u64 {
