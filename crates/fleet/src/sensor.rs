@@ -81,8 +81,8 @@ struct Found {
     /// Lines that were no observation, and why the last one was not.
     bad: u64,
     why: Option<String>,
-    /// Whether lines are JSON.
-    json: bool,
+    /// Whether lines are JSON; nobody knows before the first one.
+    json: Option<bool>,
 }
 
 /// A running program.
@@ -256,9 +256,10 @@ impl Act for SensorProcess {
 impl SensorProcess {
     fn tell(&mut self, text: impl Fn(bool) -> String) {
         if let Some(running) = &self.running {
-            let json = lock(&running.found).json;
-            // One that does not read misses it.
-            let _ = running.actions.try_send(text(json));
+            // Before its first line nobody knows how to talk to it. One that does not read misses it.
+            if let Some(json) = lock(&running.found).json {
+                let _ = running.actions.try_send(text(json));
+            }
         }
     }
 }
@@ -285,7 +286,7 @@ fn read(output: ChildStdout, found: &Mutex<Found>, shape: &Shape) {
         let mut found = lock(found);
         match parsed {
             Ok((step, seen)) => {
-                found.json = bytes.first() == Some(&b'{');
+                found.json = Some(bytes.trim_ascii_start().first() == Some(&b'{'));
                 found.newest = Some((step, seen));
                 found.good = Some(Instant::now());
             }

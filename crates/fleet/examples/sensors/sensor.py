@@ -16,21 +16,22 @@ class Device:
 
     def __init__(self, address, agent):
         host, port = address.rsplit(":", 1)
-        self.lines = socket.create_connection((host, int(port))).makefile("rw")
+        connection = socket.create_connection((host, int(port)))
+        self.camera, self.motors = connection.makefile("r"), connection.makefile("w")
         self.send({"agent": agent})
 
     def send(self, message):
-        self.lines.write(json.dumps(message) + "\n")
-        self.lines.flush()
+        self.motors.write(json.dumps(message) + "\n")
+        self.motors.flush()
 
     def look(self):
         """Waits for the next look at the world: what is seen, and who is near across which vector."""
-        line = self.lines.readline()
+        line = self.camera.readline()
         return json.loads(line) if line else None
 
-    def move(self, step, action):
-        """Does what was decided; nothing was if the action is None, and the device holds still."""
-        self.send(action if action["action"] is not None else {"step": step, "action": None, "missed": 0})
+    def move(self, decision):
+        """Does what was decided; if the action is None nothing was, and the device holds still."""
+        self.send(decision)
 
 
 def main():
@@ -38,8 +39,7 @@ def main():
 
     def act():
         for line in sys.stdin:  # one line per step, until the agent ends
-            action = json.loads(line)
-            device.move(action["step"], action)
+            device.move(json.loads(line))  # {"step": 17, "action": 3, "missed": 0}
 
     threading.Thread(target=act, daemon=True).start()
     while (seen := device.look()) is not None:

@@ -10,7 +10,8 @@
 //! `own` are the pixels or features that the model sees, `edge` is the vector from that neighbour to this agent. Who wants a
 //! certain step for an observation says `"step": 17`, or begins a raw line with `@17`; otherwise it is of the step in which it
 //! comes. Models that know other senders take `"senders": [[{"edge": [...], "features": [...]}, ...], ...]`, one list per kind;
-//! raw lines have none. The agent answers in the format in which it was talked to.
+//! raw lines have none. The agent answers in the format in which it was talked to, and says
+//! nothing before that.
 
 use crate::member::Member;
 use crate::observation::{Observation, Sensed};
