@@ -187,14 +187,14 @@ fn a_sensor_that_dies_hangs_or_says_nonsense_holds_its_agent_still_until_it_is_b
         if *way != "dies" {
             wait_for(lines, "starting it again");
         }
-        wait_for(lines, "it sees again");
+        wait_for(lines, "the sensor is back");
     }
     members.0.pop().map(|mut last| last.kill().and_then(|()| last.wait().map(drop)));
     let (child, lines) = start(2, "shape");
     members.0.push(child);
     let line = wait_for(&lines, "no observation");
     assert!(line.contains("has 3 numbers, and the model takes 441"), "{line}");
-    wait_for(&lines, "it sees again");
+    wait_for(&lines, "the sensor is back");
 }
 
 #[test]

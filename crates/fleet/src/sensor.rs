@@ -107,6 +107,8 @@ pub struct SensorProcess {
     /// Bad lines of this program that people were told of.
     told: u64,
     restarts: u64,
+    /// Whether it was started again and has said nothing good since.
+    away: bool,
 }
 
 impl SensorProcess {
@@ -125,6 +127,7 @@ impl SensorProcess {
             news: vec![],
             told: 0,
             restarts: 0,
+            away: false,
         };
         // A name that is misspelt will be so the next time; what fails later may come back.
         sensor.running = Some(sensor.spawn()?);
@@ -174,6 +177,7 @@ impl SensorProcess {
                     Ok(running) => {
                         self.running = Some(running);
                         self.restarts += 1;
+                        self.away = true;
                         self.told = 0;
                     }
                     Err(why) => self.rest(why.to_string()),
@@ -191,6 +195,9 @@ impl SensorProcess {
         self.told = self.told.max(bad);
         if good.is_some() {
             self.again.1 = PAUSE[0];
+            if std::mem::take(&mut self.away) {
+                self.news.push("the sensor is back".into());
+            }
         }
         let silent = good.unwrap_or(running.since).elapsed();
         match running.child.try_wait() {
