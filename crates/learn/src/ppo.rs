@@ -11,7 +11,7 @@ use crate::optimiser::Optimiser;
 use crate::rollout::Rollout;
 use equimarl_group::Element;
 use equimarl_nn::{Batch, Cache, Network, Sharing};
-use equimarl_worlds::{Envs, GroupAction, Purpose, Registry, Resumed, Stream};
+use equimarl_worlds::{Envs, GroupAction, Over, Purpose, Registry, Resumed, Stream};
 use std::time::{Duration, Instant};
 
 /// A learner in the middle of its run.
@@ -29,8 +29,8 @@ pub struct Trainer {
     pub(crate) episodes: Episodes,
     pub(crate) steps: u64,
     pub(crate) iterations: u64,
-    /// The measure that is averaged over the steps of an episode besides its return, such as waiting times.
-    pub(crate) measure: Option<usize>,
+    /// The measure of an episode besides its return, such as waiting times: a mean over its steps, or its last value.
+    pub(crate) measure: Option<(usize, Over)>,
     /// How the rollout looks at states; its weights stay the same from one step to the next.
     pub(crate) acting: Inference,
     pub(crate) rollout: Rollout,
@@ -149,7 +149,7 @@ impl Trainer {
             episodes: Episodes::new(count),
             steps: 0,
             iterations: 0,
-            measure: environments.spec().first_measure().map(|(which, _)| which),
+            measure: environments.spec().first_measure().map(|(which, measure)| (which, measure.over)),
             acts,
             rollout: Rollout::default(),
             memory,

@@ -154,6 +154,8 @@ impl GroupAction {
                 format!("has the representation `{rep}`, which does not permute choices"),
             ));
         }
+        let permuted: Vec<Vec<usize>> = group.elements().map(|g| permuted(&actions, g)).collect();
+        check_legal(spec, &features, &permuted).map_err(|why| bad("legal", why))?;
         let agents = match &spec.agent_moves {
             None => None,
             Some(moves) => {
@@ -180,15 +182,7 @@ impl GroupAction {
                 return Err(bad("references", format!("has `{reference}`, which is none of `controllers`")));
             }
         }
-        Ok(GroupAction {
-            actions: group.elements().map(|g| permuted(&actions, g)).collect(),
-            plane,
-            agents,
-            edge,
-            features,
-            senders,
-            group,
-        })
+        Ok(GroupAction { actions: permuted, plane, agents, edge, features, senders, group })
     }
 
     /// Whether the group acts on the whole world, and not only on what one agent sees.
@@ -251,6 +245,32 @@ impl GroupAction {
             matrix.apply(v, out);
         }
     }
+}
+
+/// That what says whether an action can be taken is moved as the action is.
+fn check_legal(spec: &Spec, features: &[Matrix], actions: &[Vec<usize>]) -> std::result::Result<(), String> {
+    let (legal, dim) = (&spec.legal, features.first().map_or(0, |m| m.dim));
+    if legal.is_empty() {
+        return Ok(());
+    }
+    if legal.len() != spec.actions.count() || legal.iter().any(|&k| k >= dim) {
+        return Err(format!(
+            "names {} features, each below {dim}, for {} actions",
+            legal.len(),
+            spec.actions.count()
+        ));
+    }
+    for (matrix, moved) in features.iter().zip(actions) {
+        for (action, &from) in legal.iter().enumerate() {
+            let to = legal[moved[action]];
+            if matrix.entries[to * dim + from] != 1.0 {
+                return Err(format!(
+                    "has feature {from} for action {action}, and the group does not move them together"
+                ));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Where every element sends each of the points that a representation permutes.
