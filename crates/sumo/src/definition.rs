@@ -6,7 +6,7 @@ use crate::spec::{Declared, quarters};
 use crate::symmetry::{group as largest, turns};
 use crate::world::{Shared, Sumo};
 use equimarl_group::{Group, Plane};
-use equimarl_worlds::{Definition, Envs, Error, Opt, Result, Settings, Shorthand, Symmetries, Value};
+use equimarl_worlds::{Definition, Envs, Error, Opt, OwnAudit, Result, Settings, Shorthand, Symmetries, Value};
 use std::sync::Arc;
 
 /// SUMO, for [`equimarl_worlds::Registry::with`].
@@ -84,6 +84,10 @@ impl Definition for SumoDefinition {
         }
         let shared = Arc::new(Shared::new(options.clone(), Declared::new(&options, group)?));
         Ok(Box::new(SumoEnvs::new((0..count).map(|_| Sumo::new(shared.clone())).collect())))
+    }
+
+    fn audit(&self, settings: &Settings, group: &Group, steps: usize, seed: u64) -> Option<Result<OwnAudit>> {
+        Some(crate::audit::audit(settings, group, steps, seed))
     }
 
     fn check_symmetry(&self, _settings: &Settings, group: &Group) -> Result<()> {

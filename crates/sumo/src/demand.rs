@@ -78,6 +78,17 @@ fn rate(city: &City, flow: &Flow, entry: usize) -> f64 {
     flow.per_hour * main * if east_west { 1.0 + flow.tilt } else { 1.0 - flow.tilt }
 }
 
+/// Two entries that a turn exchanges and whose rates differ, in words.
+pub fn uneven(city: &City, flow: &Flow, turn: &Turn) -> Option<String> {
+    city.entries.iter().find_map(|&e| {
+        let (here, there) = (rate(city, flow, e), rate(city, flow, turn.edges[e]));
+        let name = |e: usize| &city.net.edges[e].id;
+        ((here - there).abs() > 1e-9).then(|| {
+            format!("{here} vehicles per hour come in at {}, and {there} at {}", name(e), name(turn.edges[e]))
+        })
+    })
+}
+
 fn route(city: &City, turning: f64, entry: usize, stream: &mut Stream) -> Vec<usize> {
     let mut edges = vec![entry];
     while edges.len() < LONGEST {

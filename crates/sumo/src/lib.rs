@@ -12,6 +12,7 @@
 //! # Ok::<(), equimarl_worlds::Error>(())
 //! ```
 
+mod audit;
 mod city;
 mod controllers;
 mod definition;

@@ -95,6 +95,7 @@ impl Declared {
             legal: (0..PHASES).map(|k| 4 * PER_APPROACH + PHASES + k).collect(),
             measures: MEASURES.map(measure).to_vec(),
             controllers: controllers.map(String::from).to_vec(),
+            references: ["fixed-cycle", "max-pressure"].map(String::from).to_vec(),
             links: Links::Fixed,
             ..Spec::new("sumo", places.len(), group, Actions::Choice { names, rep: phase, marks })
         };
