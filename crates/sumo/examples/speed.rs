@@ -28,7 +28,8 @@ fn main() -> equimarl_worlds::Result<()> {
     let mut envs: Box<dyn Envs> = SumoDefinition.make(&settings, &"C4".parse()?, count)?;
     let agents = envs.spec().agents;
     let mut choice = Stream::new(1, Purpose::Action, 0);
-    let (mut actions, mut outcomes) = (vec![0; count * agents], vec![Outcome { reward: 0.0, end: End::Running }; count]);
+    let (mut actions, mut outcomes) =
+        (vec![0; count * agents], vec![Outcome { reward: 0.0, end: End::Running }; count]);
     let (start, mut steps) = (Instant::now(), 0);
     envs.start_all(1, Purpose::World)?;
     while outcomes[0].end == End::Running {
@@ -40,7 +41,10 @@ fn main() -> equimarl_worlds::Result<()> {
     }
     let seconds = start.elapsed().as_secs_f64();
     let simulated = (steps * count * options.interval) as f64;
-    println!("{{\"environments\": {count}, \"simulated_per_second\": {:.1}, \"decisions_per_second\": {:.1}}}",
-        simulated / seconds, (steps * count) as f64 / seconds);
+    println!(
+        "{{\"environments\": {count}, \"simulated_per_second\": {:.1}, \"decisions_per_second\": {:.1}}}",
+        simulated / seconds,
+        (steps * count) as f64 / seconds
+    );
     Ok(())
 }

@@ -74,7 +74,10 @@ pub fn audit(settings: &Settings, group: &Group, steps: usize, seed: u64) -> Res
         let other = Episode::play(&mut quiet, &demand::turned(&trips, &turn), (*q, Some(&turn)), seed)?;
         let same = base.trips.iter().zip(&other.trips).filter(|(a, b)| a == b).count();
         let all = base.trips.len().max(other.trips.len());
-        let _ = writeln!(text, "{name}: exact tier, {same} of {all} trips are the same, at light load and without driver noise");
+        let _ = writeln!(
+            text,
+            "{name}: exact tier, {same} of {all} trips are the same, at light load and without driver noise"
+        );
         if let Some(why) = &law {
             let _ = writeln!(text, "{name}: the law of the demand is another one: {why}");
         }
@@ -119,7 +122,12 @@ struct Episode {
 
 impl Episode {
     /// The same random phases for the same seed, turned if there is a turn.
-    fn play(city: &mut Sumo, trips: &[Trip], (quarters, turn): (usize, Option<&Turn>), seed: u64) -> Result<Episode> {
+    fn play(
+        city: &mut Sumo,
+        trips: &[Trip],
+        (quarters, turn): (usize, Option<&Turn>),
+        seed: u64,
+    ) -> Result<Episode> {
         let agents = city.spec().agents;
         let mut stream = Stream::new(seed, Purpose::Action, 0);
         city.begin_with(trips.to_vec(), seed as u32)?;
@@ -132,7 +140,9 @@ impl Episode {
             }
             match city.step(&actions, &mut stream)?.end {
                 End::Running => {}
-                End::Abandoned => return Err(Error::BadWorld("SUMO died during the audit; try again".into())),
+                End::Abandoned => {
+                    return Err(Error::BadWorld("SUMO died during the audit; try again".into()));
+                }
                 _ => break,
             }
         }

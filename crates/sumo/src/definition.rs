@@ -6,7 +6,9 @@ use crate::spec::{Declared, quarters};
 use crate::symmetry::{group as largest, turns};
 use crate::world::{Shared, Sumo};
 use equimarl_group::{Group, Plane};
-use equimarl_worlds::{Definition, Envs, Error, Opt, OwnAudit, Result, Settings, Shorthand, Symmetries, Value};
+use equimarl_worlds::{
+    Definition, Envs, Error, Opt, OwnAudit, Result, Settings, Shorthand, Symmetries, Value,
+};
 use std::sync::Arc;
 
 /// SUMO, for [`equimarl_worlds::Registry::with`].

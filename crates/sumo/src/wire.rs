@@ -35,6 +35,8 @@ pub mod id {
     pub const VEHICLES: u8 = 0xa4;
     /// The state of a light, one letter per link.
     pub const STATE: u8 = 0x20;
+    /// The number of a light's phase.
+    pub const PHASE: u8 = 0x22;
     /// The program of a light, by name.
     pub const PROGRAM: u8 = 0x23;
     /// The program of a light, all of it.
@@ -143,6 +145,10 @@ impl Frame {
             body = body.typed_double(*seconds).typed_double(*seconds).compound(0).typed_string("");
         }
         self.command(id::SET_LIGHT, body.compound(0));
+        // SUMO replaces the phases of a program that it knows and leaves its clock as it was: in the middle of a green without
+        // end. Going to the first phase starts it.
+        let first = Body::default().bytes(&[id::PHASE]).string(light).typed_int(0);
+        self.command(id::SET_LIGHT, first);
     }
 
     /// A light runs one of its programs.

@@ -367,6 +367,21 @@ impl Sumo {
         };
         let news: News = process.receive()?.news()?;
         state.update(&built.city, &news)?;
+        // SUMO says nothing about commands before a step in a frame, so look whether they were done.
+        if self.set_by == Lights::Agents {
+            for (agent, junction) in built.city.junctions.iter().enumerate() {
+                let wanted = self.phases[agent].and_then(|p| junction.phases[p].as_deref());
+                if wanted.is_some_and(|wanted| wanted != state.lights[agent]) {
+                    let why = format!(
+                        "light {} shows {} and not {}",
+                        junction.light,
+                        state.lights[agent],
+                        wanted.unwrap_or("")
+                    );
+                    return Err(Failure { why, refused: true });
+                }
+            }
+        }
         if self.decisions < self.shared.options.decisions() {
             return Ok(End::Running);
         }

@@ -72,7 +72,11 @@ fn phases_are_safe() {
             for state in junction.phases.iter().flatten().map(String::as_bytes) {
                 for (a, row) in yields.iter().enumerate() {
                     for (b, _) in row.iter().enumerate().filter(|(_, must)| **must) {
-                        assert!(!(state[a] == b'G' && matches!(state[b], b'G' | b'g')), "{name} {}", junction.light);
+                        assert!(
+                            !(state[a] == b'G' && matches!(state[b], b'G' | b'g')),
+                            "{name} {}",
+                            junction.light
+                        );
                     }
                 }
             }
@@ -82,7 +86,9 @@ fn phases_are_safe() {
 
 #[test]
 fn files_that_are_no_nets_are_refused_with_a_reason() {
-    let grid = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/nets/grid-2x2.net.xml")).unwrap();
+    let grid =
+        std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/nets/grid-2x2.net.xml"))
+            .unwrap();
     let dark = grid.replace(" tl=\"", " nothing=\"");
     let error = City::new(Net::parse(&dark).unwrap()).unwrap_err().to_string();
     assert!(error.contains("no traffic lights"), "{error}");

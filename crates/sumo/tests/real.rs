@@ -20,7 +20,10 @@ fn sumo() -> Option<Install> {
 }
 
 fn settings() -> Settings {
-    Settings::usual(&SumoDefinition.options()).with("rows", 2usize).with("cols", 2usize).with("duration", 300usize)
+    Settings::usual(&SumoDefinition.options())
+        .with("rows", 2usize)
+        .with("cols", 2usize)
+        .with("duration", 300usize)
 }
 
 fn world(settings: &Settings) -> Sumo {
@@ -98,7 +101,16 @@ fn trips_are_those_of_sumo_alone() {
     }
     let out = folder.0.join("alone.xml");
     let done = Command::new(install.program("sumo"))
-        .args(["-n", files[0].to_str().unwrap(), "-r", files[1].to_str().unwrap(), "--seed", "42", "--end", "300"])
+        .args([
+            "-n",
+            files[0].to_str().unwrap(),
+            "-r",
+            files[1].to_str().unwrap(),
+            "--seed",
+            "42",
+            "--end",
+            "300",
+        ])
         .args(["--tripinfo-output", out.to_str().unwrap(), "--tripinfo-output.write-unfinished", "true"])
         .args(["--no-step-log", "true", "--no-warnings", "true"])
         .env("SUMO_HOME", install.home())
@@ -113,11 +125,20 @@ fn trips_are_those_of_sumo_alone() {
     let alone: Vec<[String; 6]> = text
         .lines()
         .filter(|l| l.contains("<tripinfo "))
-        .map(|l| ["id", "depart", "arrival", "timeLoss", "waitingTime", "waitingCount"].map(|k| attribute(l, k)))
+        .map(|l| {
+            ["id", "depart", "arrival", "timeLoss", "waitingTime", "waitingCount"].map(|k| attribute(l, k))
+        })
         .collect();
     let number = |x: f64| format!("{x:.2}");
     let one = |t: &TripInfo| {
-        [t.id.clone(), number(t.depart), number(t.arrival), number(t.time_loss), number(t.waiting), format!("{}", t.stops)]
+        [
+            t.id.clone(),
+            number(t.depart),
+            number(t.arrival),
+            number(t.time_loss),
+            number(t.waiting),
+            format!("{}", t.stops),
+        ]
     };
     let through: Vec<[String; 6]> = ours.trips().iter().map(one).collect();
     assert!(alone.len() > 100, "{}", alone.len());
@@ -166,20 +187,35 @@ fn episodes_depend_on_seed_and_index_alone_and_every_controller_plays() {
     }
     let mut envs = envs(&settings(), 2);
     let mut means = vec![];
-    for name in ["random", "program", "fixed-cycle", "fixed-cycle:2/1", "actuated", "longest-queue", "max-pressure"] {
+    for name in
+        ["random", "program", "fixed-cycle", "fixed-cycle:2/1", "actuated", "longest-queue", "max-pressure"]
+    {
         let mut controller = Named::new(name, envs.world(0)).unwrap();
         let played = play(&mut *envs, &mut controller, 2, 7).unwrap();
-        for key in ["time_loss", "travel_time", "waiting", "stops", "queue", "throughput", "not_inserted", "teleports"] {
+        for key in [
+            "time_loss",
+            "travel_time",
+            "waiting",
+            "stops",
+            "queue",
+            "throughput",
+            "not_inserted",
+            "teleports",
+        ] {
             assert!(played.measures[key].mean.is_finite(), "{name}: {key}");
         }
         assert_eq!(played.length.mean, 30.0);
         means.push(played.measures["time_loss"].mean);
-        let again = |envs: &mut dyn Envs| episode(envs, &mut Named::new(name, envs.world(0)).unwrap(), 7, 1).unwrap();
+        let again =
+            |envs: &mut dyn Envs| episode(envs, &mut Named::new(name, envs.world(0)).unwrap(), 7, 1).unwrap();
         assert_eq!(again(&mut *envs), again(&mut *envs), "{name}");
     }
     println!("time loss: {means:?}");
     assert!(means[6] < means[0], "max pressure is no better than chance: {means:?}");
-    assert!(Named::new("fixed-cycle:0", envs.world(0)).is_err() && Named::new("program:3", envs.world(0)).is_err());
+    assert!(
+        Named::new("fixed-cycle:0", envs.world(0)).is_err()
+            && Named::new("program:3", envs.world(0)).is_err()
+    );
 }
 
 /// Environments that are stepped together do what they do one by one.
@@ -349,7 +385,11 @@ fn input_that_sumo_refuses_is_said_in_its_words() {
         let done = city.reset(&mut stream(1)).and_then(|()| city.step(&[0; 4], &mut stream(1)));
         done.unwrap_err().to_string()
     };
-    std::fs::write(&files[1], "<routes><vehicle id='0' depart='0'><route edges='nowhere'/></vehicle></routes>").unwrap();
+    std::fs::write(
+        &files[1],
+        "<routes><vehicle id='0' depart='0'><route edges='nowhere'/></vehicle></routes>",
+    )
+    .unwrap();
     let said = error(&of_files(&files));
     assert!(said.contains("SUMO says: Error") && said.contains("nowhere"), "{said}");
     std::fs::write(&files[1], "no routes at all").unwrap();
@@ -371,9 +411,14 @@ fn input_that_sumo_refuses_is_said_in_its_words() {
 fn generated_grids_have_the_symmetry_that_is_declared() {
     let Some(install) = sumo() else { return };
     let folder = Temp::new("grids");
-    for (rows, cols, lanes, turns, group) in
-        [(3, 3, 1, 1, "C4"), (4, 4, 1, 1, "C4"), (2, 3, 1, 1, "C2"), (2, 2, 3, 0, "C4"), (3, 3, 2, 1, "C4"), (1, 1, 1, 1, "C4")]
-    {
+    for (rows, cols, lanes, turns, group) in [
+        (3, 3, 1, 1, "C4"),
+        (4, 4, 1, 1, "C4"),
+        (2, 3, 1, 1, "C2"),
+        (2, 2, 3, 0, "C4"),
+        (3, 3, 2, 1, "C4"),
+        (1, 1, 1, 1, "C4"),
+    ] {
         let settings = settings()
             .with("rows", rows as usize)
             .with("cols", cols as usize)

@@ -433,6 +433,12 @@ mod tests {
                 "`references` has `nearest`, which is none of `controllers`",
             ),
             (Spec { references: vec!["random".into()], ..spec() }, "`references` has `random`"),
+            (Spec { legal: vec![0; 3], ..spec() }, "`legal` names 3 features, each below 4, for 4 actions"),
+            (Spec { legal: vec![0, 1, 2, 9], ..spec() }, "`legal` names 4 features, each below 4"),
+            (
+                Spec { legal: vec![0, 1, 2, 3], ..spec() },
+                "`legal` has feature 0 for action 0, and the group does not move them together",
+            ),
         ] {
             let error = GroupAction::new(&bad).unwrap_err().to_string();
             assert!(error.contains("the declaration of `lake`: ") && error.contains(part), "{part}: {error}");

@@ -50,7 +50,13 @@ pub trait Definition: Send + Sync {
     }
 
     /// An audit of a world that is not [`crate::Exact`], if it has one of its own: about `steps` steps.
-    fn audit(&self, _settings: &Settings, _group: &Group, _steps: usize, _seed: u64) -> Option<Result<OwnAudit>> {
+    fn audit(
+        &self,
+        _settings: &Settings,
+        _group: &Group,
+        _steps: usize,
+        _seed: u64,
+    ) -> Option<Result<OwnAudit>> {
         None
     }
 

@@ -57,6 +57,7 @@ with tempfile.TemporaryDirectory() as folder:
     phases = [traci.trafficlight.Phase(3, "yyyrrryyyrrr", 3, 3), traci.trafficlight.Phase(1e6, "rrrGGgrrrGGg", 1e6, 1e6)]
     logic = traci.trafficlight.Logic("equimarl", 0, 0, phases)
     exchange("light", lambda: traci.trafficlight.setProgramLogic("A0", logic))
+    exchange("phase", lambda: traci.trafficlight.setPhase("A0", 0))
     exchange("program", lambda: traci.trafficlight.setProgram("A0", "0"))
     exchange("step", lambda: traci.simulationStep(20))
     seen = traci.junction.getContextSubscriptionResults("A0")
