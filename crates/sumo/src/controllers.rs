@@ -7,7 +7,7 @@ use equimarl_worlds::{Error, Result};
 
 /// Decisions of green for straight traffic in a fixed cycle unless somebody says otherwise: the best of those that were tried
 /// for the usual demand (docs/sumo.md).
-const USUAL_GREEN: usize = 2;
+const USUAL_GREEN: usize = 3;
 
 /// Writes the actions of a controller.
 pub fn control(sumo: &Sumo, controller: &str, actions: &mut [usize]) -> Result<()> {
@@ -102,17 +102,17 @@ fn queue(state: &State, junction: &Junction, phase: usize) -> f64 {
     lanes.iter().map(halting).sum()
 }
 
-/// Varaiya's pressure by link: vehicles per lane before it minus vehicles per lane behind it, summed over links with green.
-/// Links that have to yield do not count.
+/// Varaiya's pressure by link: vehicles that stand before it minus those that stand behind it, per lane, summed over links with
+/// green. Links that have to yield do not count. Vehicles that stand further back are shared among the ways ahead of them.
 fn pressure(city: &City, state: &State, junction: &Junction, phase: usize) -> f64 {
-    let per_lane = |edge: usize| state.on_road(edge).vehicles / city.net.edges[edge].lanes.len() as f64;
+    let per_lane = |edge: usize| state.on_road(edge).halting / city.net.edges[edge].lanes.len() as f64;
     let link = |(side, lane, to, _): (usize, usize, usize, u8)| {
         let Some(approach) = &junction.approaches[side] else { return 0.0 };
-        let tail: f64 = approach.tail.iter().map(|&e| per_lane(e)).sum();
-        // How many ways share the lane: a vehicle takes one of them.
-        let ways = approach.ways[lane].iter().filter(|w| **w).count().max(1) as f64;
-        let before = state.lanes[approach.edge][lane].vehicles + tail / approach.ways.len() as f64;
-        before / ways - per_lane(to)
+        let count = |ways: &[bool; 3]| ways.iter().filter(|w| **w).count() as f64;
+        let all: f64 = approach.ways.iter().map(count).sum();
+        let tail: f64 = approach.tail.iter().map(|&e| state.on_road(e).halting).sum();
+        let own = state.lanes[approach.edge][lane].halting / count(&approach.ways[lane]).max(1.0);
+        own + tail / all.max(1.0) - per_lane(to)
     };
     open(junction, phase).filter(|l| l.3 == b'G').map(link).sum()
 }

@@ -206,8 +206,10 @@ fn episodes_depend_on_seed_and_index_alone_and_every_controller_plays() {
         }
         assert_eq!(played.length.mean, 30.0);
         means.push(played.measures["time_loss"].mean);
-        let again =
-            |envs: &mut dyn Envs| episode(envs, &mut Named::new(name, envs.world(0)).unwrap(), 7, 1).unwrap();
+        let again = |envs: &mut dyn Envs| {
+            let mut controller = Named::new(name, envs.world(0)).unwrap();
+            episode(envs, &mut controller, 7, 1).unwrap()
+        };
         assert_eq!(again(&mut *envs), again(&mut *envs), "{name}");
     }
     println!("time loss: {means:?}");
