@@ -163,8 +163,14 @@ fn junction(net: &Net, light: &str, links: &[usize]) -> Result<Junction> {
     for (&edge, side) in edges.iter().zip(sides(&angles)) {
         approaches[side] = Some(approach(net, edge, links));
     }
-    let count = links.iter().filter_map(|&l| Some(net.links[l].light.as_ref()?.1 + 1)).max().unwrap_or(0);
-    let phases = std::array::from_fn(|phase| letters(&approaches, phase, count, &net.nodes[node].yields));
+    let mut places: Vec<usize> = links.iter().filter_map(|&l| Some(net.links[l].light.as_ref()?.1)).collect();
+    places.sort_unstable();
+    places.dedup();
+    // A net that lost roads keeps the letters of links that are gone.
+    let program = net.programs.iter().find(|p| p.light == light).and_then(|p| p.phases.first());
+    let count = program.map_or(0, |p| p.1.len()).max(places.last().map_or(0, |p| p + 1));
+    let yields = Yields { places, rows: &net.nodes[node].yields };
+    let phases = std::array::from_fn(|phase| letters(&approaches, phase, count, &yields));
     Ok(Junction { light: light.into(), node, approaches, phases })
 }
 
@@ -226,12 +232,27 @@ fn approach(net: &Net, edge: usize, links: &[usize]) -> Approach {
     Approach { edge, tail, begins, ways, links: own }
 }
 
+/// Who has to let whom pass, by places among the letters of a light. The net numbers links without gaps.
+struct Yields<'a> {
+    places: Vec<usize>,
+    rows: &'a [Vec<bool>],
+}
+
+impl Yields<'_> {
+    fn to(&self, place: usize, other: usize) -> bool {
+        let (Ok(a), Ok(b)) = (self.places.binary_search(&place), self.places.binary_search(&other)) else {
+            return false;
+        };
+        self.rows.get(a).and_then(|row| row.get(b)).copied().unwrap_or(false)
+    }
+}
+
 /// The letters of a phase, if the junction has it. Two links that go at the same time and cross: one of them yields.
 fn letters(
     approaches: &[Option<Approach>; 4],
     phase: usize,
     count: usize,
-    yields: &[Vec<bool>],
+    yields: &Yields<'_>,
 ) -> Option<String> {
     let mut letters = vec![b'r'; count];
     let open: Vec<(usize, Way)> = match phase {
@@ -257,8 +278,7 @@ fn letters(
         letters[place] = if way == Way::Left { b'g' } else { b'G' };
     }
     for &(place, _) in &open {
-        let must = |other: usize| yields.get(place).and_then(|y| y.get(other)).copied().unwrap_or(false);
-        if open.iter().any(|&(other, _)| other != place && must(other)) {
+        if open.iter().any(|&(other, _)| other != place && yields.to(place, other)) {
             letters[place] = b'g';
         }
     }

@@ -84,7 +84,11 @@ pub fn uneven(city: &City, flow: &Flow, turn: &Turn) -> Option<String> {
         let (here, there) = (rate(city, flow, e), rate(city, flow, turn.edges[e]));
         let name = |e: usize| &city.net.edges[e].id;
         ((here - there).abs() > 1e-9).then(|| {
-            format!("{here:.0} vehicles per hour come in at {}, and {there:.0} at {}", name(e), name(turn.edges[e]))
+            format!(
+                "{here:.0} vehicles per hour come in at {}, and {there:.0} at {}",
+                name(e),
+                name(turn.edges[e])
+            )
         })
     })
 }
