@@ -3,7 +3,7 @@
 //! ```no_run
 //! fn main() -> std::process::ExitCode {
 //!     // .with(MyWorld)? adds your own: GUIDE.md, "A world of your own"
-//!     equimarl_cli::run(equimarl_worlds::builtin())
+//!     equimarl_cli::run(equimarl_cli::builtin())
 //! }
 //! ```
 
@@ -39,9 +39,16 @@ use std::sync::OnceLock;
 /// The worlds of this program. Flags and help follow from them, so they are known before anything is parsed.
 static WORLDS: OnceLock<Registry> = OnceLock::new();
 
+/// The worlds that come with equimarl, SUMO among them.
+pub fn builtin() -> Registry {
+    let own = equimarl_worlds::builtin();
+    // It cannot fail, as tests see; a program without one of its worlds would still be of use.
+    own.clone().with(equimarl_sumo::SumoDefinition).unwrap_or(own)
+}
+
 /// The worlds of this program.
 pub(crate) fn registry() -> &'static Registry {
-    WORLDS.get_or_init(equimarl_worlds::builtin)
+    WORLDS.get_or_init(builtin)
 }
 
 /// Teams of agents that learn from symmetry.

@@ -1,5 +1,5 @@
 //! The `equimarl` command with the worlds that come with it.
 
 fn main() -> std::process::ExitCode {
-    equimarl_cli::run(equimarl_worlds::builtin())
+    equimarl_cli::run(equimarl_cli::builtin())
 }

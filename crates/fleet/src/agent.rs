@@ -73,6 +73,8 @@ pub struct Agent {
     senders: Vec<Sensed>,
     inbox: Inbox,
     own: Vec<f32>,
+    /// What it saw in this step, where that says which actions it may take.
+    seen: Vec<f32>,
     report: Action,
     /// The last action, in case it is lost: the world shows the step again to one that asks.
     acted: Vec<u8>,
@@ -134,6 +136,7 @@ impl Agent {
             senders: vec![],
             inbox: Inbox::default(),
             own: vec![],
+            seen: vec![],
             report: Action::default(),
             acted: vec![],
             heard: 0,
@@ -439,7 +442,7 @@ impl Agent {
 
     fn decide(&mut self, now: Duration, out: &mut Vec<Envelope>) -> Result<()> {
         let (Some((run, welcome)), Some(place)) = (self.run, self.place) else { return Ok(()) };
-        let decision = self.policy.decide(&self.own)?;
+        let decision = self.policy.decide_among(&self.own, &self.seen)?;
         self.report.cut_off = self.heard == 0 && self.report.expected > 0;
         let action = self.choose(&decision, &welcome, place);
         self.report.action = u16::try_from(action).unwrap_or(u16::MAX);

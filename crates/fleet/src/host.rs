@@ -353,6 +353,9 @@ impl Host {
             said.iter().enumerate().map(|(index, said)| self.action(index, said.as_ref())).collect();
         let actions = actions?;
         let outcome = self.envs.step_one(0, &actions).map_err(|why| self.stopped(&why))?;
+        if outcome.end == End::Abandoned {
+            return Err(self.stopped(&equimarl_worlds::Error::BadWorld("its simulator died".into())));
+        }
         self.tally.step(self.envs.world(0), outcome.end);
         self.total += outcome.reward;
         self.report.step(now, &said);

@@ -1,6 +1,6 @@
 //! The book-keeping of training episodes: those that run, and the last hundred that ended.
 
-use equimarl_worlds::{End, Outcome, Statistic};
+use equimarl_worlds::{End, Outcome, Over, Statistic};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
@@ -14,7 +14,7 @@ pub struct Finished {
     pub total: f64,
     /// Its steps.
     pub length: u64,
-    /// The mean over its steps of the world's measure (waiting times).
+    /// The world's measure (waiting times): its mean over steps, or its last value if it is one of whole episodes.
     pub measure: f64,
     /// Whether it ended by itself and was not cut off.
     pub terminated: bool,
@@ -36,12 +36,24 @@ pub struct Episodes {
     running: Vec<Partial>,
     recent: VecDeque<Finished>,
     count: u64,
+    /// Episodes that a simulator lost.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    abandoned: u64,
+}
+
+fn is_zero(n: &u64) -> bool {
+    *n == 0
 }
 
 impl Episodes {
     /// One running episode per environment.
     pub fn new(environments: usize) -> Episodes {
-        Episodes { running: vec![Partial::default(); environments], recent: VecDeque::new(), count: 0 }
+        Episodes {
+            running: vec![Partial::default(); environments],
+            recent: VecDeque::new(),
+            count: 0,
+            abandoned: 0,
+        }
     }
 
     /// The episodes that run now are not to be counted.
@@ -49,8 +61,8 @@ impl Episodes {
         self.running.iter_mut().for_each(|p| p.ignored = true);
     }
 
-    /// A step of environment `e`; gives the episode if it ended and counts.
-    pub fn step(&mut self, e: usize, outcome: &Outcome, measure: f64) -> Option<Finished> {
+    /// A step of environment `e`, with what it measured and when that is taken; gives the episode if it ended and counts.
+    pub fn step(&mut self, e: usize, outcome: &Outcome, (measure, over): (f64, Over)) -> Option<Finished> {
         let partial = &mut self.running[e];
         partial.total += outcome.reward;
         partial.length += 1;
@@ -58,12 +70,20 @@ impl Episodes {
         if outcome.end == End::Running {
             return None;
         }
-        let Partial { total, length, measure, ignored } = std::mem::take(partial);
+        let Partial { total, length, measure: sum, ignored } = std::mem::take(partial);
+        if outcome.end == End::Abandoned {
+            self.abandoned += 1;
+            return None;
+        }
         if ignored {
             return None;
         }
         let terminated = outcome.end == End::Terminated;
-        let finished = Finished { total, length, measure: measure / length as f64, terminated };
+        let measure = match over {
+            Over::Steps => sum / length as f64,
+            Over::Episode => measure,
+        };
+        let finished = Finished { total, length, measure, terminated };
         self.count += 1;
         if self.recent.len() == RECENT {
             self.recent.pop_front();
@@ -75,6 +95,11 @@ impl Episodes {
     /// How many have ended.
     pub fn count(&self) -> u64 {
         self.count
+    }
+
+    /// How many were lost because a simulator died.
+    pub fn abandoned(&self) -> u64 {
+        self.abandoned
     }
 
     /// How many environments there are.

@@ -113,6 +113,7 @@ pub fn evaluate(
 /// An episode that is being played.
 struct Game {
     episode: usize,
+    seed: u64,
     choice: Stream,
     tally: Tally,
     total: f64,
@@ -127,16 +128,24 @@ impl Game {
         e: usize,
         seed: u64,
     ) -> Result<Option<Game>> {
-        let Some(episode) = waiting.next() else { return Ok(None) };
+        waiting.next().map(|episode| Game::begin(episode, envs, e, seed)).transpose()
+    }
+
+    fn begin(episode: usize, envs: &mut dyn Envs, e: usize, seed: u64) -> Result<Game> {
         let index = episode as u64;
         envs.start(e, Stream::new(seed, Purpose::Evaluation, index))?;
         let choice = Stream::new(seed, Purpose::EvaluationAction, index);
-        Ok(Some(Game { episode, choice, tally: Tally::default(), total: 0.0, length: 0 }))
+        Ok(Game { episode, seed, choice, tally: Tally::default(), total: 0.0, length: 0 })
     }
 
     /// A step; gives the episode if it ended.
     fn step(&mut self, envs: &mut dyn Envs, e: usize, actions: &[usize]) -> Result<Option<Episode>> {
         let outcome = envs.step_one(e, actions)?;
+        if outcome.end == End::Abandoned {
+            // The same episode from its start.
+            *self = Game::begin(self.episode, envs, e, self.seed)?;
+            return Ok(None);
+        }
         let world = envs.world(e);
         self.tally.step(world, outcome.end);
         self.total += outcome.reward;

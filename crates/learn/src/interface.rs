@@ -19,6 +19,7 @@ pub fn interface(spec: &Spec, kind: NetworkKind) -> Result<Interface> {
         team_image: spec.team_image.unwrap_or_default(),
         team_heads: if kind.is_central() { heads(spec, &acts, rep) } else { vec![] },
         features: spec.features.clone(),
+        legal: spec.legal.clone(),
         edge: spec.edge.clone(),
         senders: spec
             .senders

@@ -12,7 +12,7 @@ use crate::rollout::Rollout;
 use crate::scale::ReturnScale;
 use equimarl_group::Element;
 use equimarl_nn::{Batch, Cache, Network, Sharing};
-use equimarl_worlds::{Envs, GroupAction, Purpose, Registry, Resumed, Stream};
+use equimarl_worlds::{Envs, GroupAction, Over, Purpose, Registry, Resumed, Stream};
 use std::time::{Duration, Instant};
 
 /// A learner in the middle of its run.
@@ -30,8 +30,8 @@ pub struct Trainer {
     pub(crate) episodes: Episodes,
     pub(crate) steps: u64,
     pub(crate) iterations: u64,
-    /// The measure that is averaged over the steps of an episode besides its return, such as waiting times.
-    pub(crate) measure: Option<usize>,
+    /// The measure of an episode besides its return, such as waiting times: a mean over its steps, or its last value.
+    pub(crate) measure: Option<(usize, Over)>,
     /// The unit of rewards, if they have one of their own.
     pub(crate) scale: Option<ReturnScale>,
     /// How the rollout looks at states; its weights stay the same from one step to the next.
@@ -152,7 +152,7 @@ impl Trainer {
             episodes: Episodes::new(count),
             steps: 0,
             iterations: 0,
-            measure: environments.spec().first_measure().map(|(which, _)| which),
+            measure: environments.spec().first_measure().map(|(which, measure)| (which, measure.over)),
             acts,
             scale: config.scale_returns.then(|| ReturnScale::new(count)),
             rollout: Rollout::default(),

@@ -30,7 +30,7 @@ pub fn gae(steps: &[Step], next: f64, discount: f64, lambda: f64) -> Vec<(f64, f
         let (value_after, carried) = match step.end {
             End::Running => (following, advantage),
             End::Terminated => (0.0, 0.0),
-            End::Truncated => (step.bootstrap_value, 0.0),
+            End::Truncated | End::Abandoned => (step.bootstrap_value, 0.0),
         };
         let delta = step.reward + discount * value_after - step.value;
         advantage = delta + discount * lambda * carried;

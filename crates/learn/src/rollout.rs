@@ -8,7 +8,7 @@ use crate::ppo::{Progress, Pulse, Stage, Trainer};
 use crate::returns::{Step, gae};
 use equimarl_group::Element;
 use equimarl_nn::sample;
-use equimarl_worlds::{End, Outcome};
+use equimarl_worlds::{End, Outcome, Over};
 use serde_json::Value;
 use std::time::Instant;
 
@@ -131,15 +131,16 @@ impl Trainer {
             self.memory.ends.clear();
             for (e, outcome) in outcomes.iter().enumerate() {
                 let world = self.environments.world(e);
-                let measured = self.measure.and_then(|which| world.measure(which, outcome.end));
-                progress.finished.extend(self.episodes.step(e, outcome, measured.unwrap_or(0.0)));
+                let measured = self.measure.and_then(|(which, _)| world.measure(which, outcome.end));
+                let over = self.measure.map_or(Over::Steps, |(_, over)| over);
+                progress.finished.extend(self.episodes.step(e, outcome, (measured.unwrap_or(0.0), over)));
                 if outcome.end != End::Running {
                     cut.push(e);
                     self.acting.observer.see(world, &mut self.memory.ends)?;
                     self.environments.restart(e)?;
                 }
             }
-            let truncated = |i: &usize| outcomes[cut[*i]].end == End::Truncated;
+            let truncated = |i: &usize| outcomes[cut[*i]].end != End::Terminated;
             let wanted: Vec<usize> = (0..cut.len()).filter(truncated).collect();
             let bootstrap_values = self.values_of(&wanted)?;
             for (e, outcome) in outcomes.iter().enumerate() {

@@ -92,6 +92,9 @@ pub struct Interface {
     /// How the group acts on what an agent knows of itself: `3*trivial + 2*rotation`. Empty if it sees images.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub features: String,
+    /// For each action, the number among the features that says whether an agent may take it; empty if it always may.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub legal: Vec<usize>,
     /// How the group acts on edge vectors; empty for vectors of the plane.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub edge: String,

@@ -62,6 +62,23 @@ struct Back {
     work: LinearWork,
 }
 
+/// A logit that gives an action no probability. Its gradient is zero by itself: p is, and so is p log p.
+const FORBIDDEN: f32 = -1e9;
+
+/// Takes away the actions that an agent may not take by what it sees; `legal` names the features that say so. An agent that
+/// may take none keeps all: then its world decides what happens.
+pub(crate) fn mask(legal: &[usize], seen: &[f32], logits: &mut [f32]) {
+    let may = |k: &usize| seen.get(*k).is_some_and(|x| *x > 0.5);
+    if !legal.iter().any(may) {
+        return;
+    }
+    for (logit, k) in logits.iter_mut().zip(legal) {
+        if !may(k) {
+            *logit = FORBIDDEN;
+        }
+    }
+}
+
 impl Cache {
     /// What the last forward pass found.
     pub fn output(&self) -> &Output {
@@ -151,6 +168,12 @@ impl Cache {
         values.clear();
         for row in self.head.chunks_exact(width) {
             logits.extend_from_slice(&row[..width - 1]);
+        }
+        let legal = &layers.config.interface.legal;
+        if !legal.is_empty() && !layers.config.kind.is_central() {
+            for (row, &id) in logits.chunks_exact_mut(width - 1).zip(&batch.ids) {
+                mask(legal, batch.vectors.row(id), row);
+            }
         }
         let value = |row: usize| self.head[row * width + width - 1];
         if layers.config.kind.is_central() {

@@ -14,7 +14,7 @@ use crate::config::NetworkConfig;
 use crate::error::{Error, Result};
 use crate::layers::{Dictionary, EdgeRoundWork, Sent, Stack, StackWork};
 use crate::network::{Input, Layers, Trunk};
-use crate::pass::Cache;
+use crate::pass::{Cache, mask};
 use crate::ranges::trimmed_mean;
 use crate::weights::Weights;
 use equimarl_group::Rep;
@@ -298,14 +298,24 @@ impl Policy {
         Error::BadBatch(format!("there is no round {l}; this network has {}", self.rounds()))
     }
 
-    /// The decision from the features after the last round.
+    /// The decision from the features after the last round, where all actions can always be taken.
     ///
     /// # Errors
     /// If the features have another length, or the network is central.
     pub fn decide(&self, features: &[f32]) -> Result<Decision> {
+        self.decide_among(features, &[])
+    }
+
+    /// The same for an agent that sees `seen`, the feature vector that it was encoded from: that says which actions it may
+    /// take.
+    ///
+    /// # Errors
+    /// As [`Policy::decide`].
+    pub fn decide_among(&self, features: &[f32], seen: &[f32]) -> Result<Decision> {
         self.check_local()?;
         let mut out = vec![0.0; self.layers.head.outputs()];
         self.layers.head.forward(self.weights.head(), features, &mut out)?;
+        mask(&self.layers.config.interface.legal, seen, &mut out[..self.actions()]);
         let mut log_probabilities = vec![0.0; self.actions()];
         log_softmax(&out[..self.actions()], self.actions(), &mut log_probabilities)?;
         Ok(Decision { log_probabilities, value: out[self.actions()] })

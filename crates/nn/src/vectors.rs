@@ -62,7 +62,7 @@ impl Vectors {
         Ok(id)
     }
 
-    fn row(&self, id: u32) -> &[f32] {
+    pub(crate) fn row(&self, id: u32) -> &[f32] {
         &self.values[id as usize * self.width..][..self.width]
     }
 

@@ -322,6 +322,53 @@ fn nobody_needs_to_be_heard() {
     assert_eq!(policy.decide(&own).unwrap().log_probabilities, said.log_probabilities[..5]);
 }
 
+/// An action that a feature forbids has no probability, whether states are looked at together or by one agent, and nothing is
+/// learned about it; turned observations forbid the turned actions.
+#[test]
+fn forbidden_actions_are_never_taken() {
+    let interface = Interface {
+        world: "locks".into(),
+        agents: 3,
+        actions: "regular".into(),
+        features: "2*regular".into(),
+        legal: vec![4, 5, 6, 7],
+        ..Interface::default()
+    };
+    let config = NetworkConfig::usual(interface, NetworkKind::Equivariant, &group("C4"));
+    let network = common::network(&config, 630);
+    let policy = network.policy().unwrap();
+    let mut random = Random::new(631);
+    for mask in 0..16u32 {
+        let may: Vec<f32> = (0..4).map(|a| if mask >> a & 1 == 1 { 1.0 } else { 0.0 }).collect();
+        let own = random.normals(4);
+        let seen = |turn: usize| -> Vec<f32> {
+            let shifted = |v: &[f32]| (0..4).map(|a| v[(a + 4 - turn) % 4]).collect::<Vec<f32>>();
+            [shifted(&own), shifted(&may)].concat()
+        };
+        let batch = |turn: usize| {
+            let mut batch = Batch::default();
+            batch.see(&seen(turn)).unwrap();
+            batch.end_agent();
+            batch.end_state();
+            batch
+        };
+        let said = policy.forward(&batch(0)).unwrap().log_probabilities;
+        // Who may do nothing keeps all: its world decides what happens.
+        let free = |a: usize| mask == 0 || may[a] > 0.5;
+        assert!((0..4).all(|a| if free(a) { said[a] > -50.0 } else { said[a] < -1e8 }), "{mask}: {said:?}");
+        assert!((said.iter().map(|l| l.exp()).sum::<f32>() - 1.0).abs() < 1e-5);
+        let turned = policy.forward(&batch(1)).unwrap().log_probabilities;
+        assert!((0..4).all(|a| (turned[(a + 1) % 4] - said[a]).abs() < 1e-4 || !free(a)));
+        let (mut scratch, mut features, mut mixed) = (Scratch::default(), vec![], vec![]);
+        policy.encode_features(&seen(0), &mut scratch, &mut features).unwrap();
+        for l in 0..policy.rounds() {
+            policy.round(l, &features, &[], &[], &mut scratch, &mut mixed).unwrap();
+            std::mem::swap(&mut features, &mut mixed);
+        }
+        assert_eq!(policy.decide_among(&features, &seen(0)).unwrap().log_probabilities, said);
+    }
+}
+
 #[test]
 fn models_are_saved_loaded_and_exported() {
     for (i, world) in WORLDS.iter().enumerate() {

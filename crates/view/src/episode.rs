@@ -101,6 +101,7 @@ pub(crate) fn answer(registry: &Registry, model: &Model, ask: &Ask) -> Answer<Va
             End::Running => "running",
             End::Terminated => "terminated",
             End::Truncated => "truncated",
+            End::Abandoned => "abandoned",
         };
         answer = json!({ "actions": actions, "reward": outcome.reward, "end": words });
     }

@@ -154,6 +154,8 @@ impl GroupAction {
                 format!("has the representation `{rep}`, which does not permute choices"),
             ));
         }
+        let permuted: Vec<Vec<usize>> = group.elements().map(|g| permuted(&actions, g)).collect();
+        check_legal(spec, &features, &permuted).map_err(|why| bad("legal", why))?;
         let agents = match &spec.agent_moves {
             None => None,
             Some(moves) => {
@@ -180,15 +182,7 @@ impl GroupAction {
                 return Err(bad("references", format!("has `{reference}`, which is none of `controllers`")));
             }
         }
-        Ok(GroupAction {
-            actions: group.elements().map(|g| permuted(&actions, g)).collect(),
-            plane,
-            agents,
-            edge,
-            features,
-            senders,
-            group,
-        })
+        Ok(GroupAction { actions: permuted, plane, agents, edge, features, senders, group })
     }
 
     /// Whether the group acts on the whole world, and not only on what one agent sees.
@@ -251,6 +245,32 @@ impl GroupAction {
             matrix.apply(v, out);
         }
     }
+}
+
+/// That what says whether an action can be taken is moved as the action is.
+fn check_legal(spec: &Spec, features: &[Matrix], actions: &[Vec<usize>]) -> std::result::Result<(), String> {
+    let (legal, dim) = (&spec.legal, features.first().map_or(0, |m| m.dim));
+    if legal.is_empty() {
+        return Ok(());
+    }
+    if legal.len() != spec.actions.count() || legal.iter().any(|&k| k >= dim) {
+        return Err(format!(
+            "names {} features, each below {dim}, for {} actions",
+            legal.len(),
+            spec.actions.count()
+        ));
+    }
+    for (matrix, moved) in features.iter().zip(actions) {
+        for (action, &from) in legal.iter().enumerate() {
+            let to = legal[moved[action]];
+            if matrix.entries[to * dim + from] != 1.0 {
+                return Err(format!(
+                    "has feature {from} for action {action}, and the group does not move them together"
+                ));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Where every element sends each of the points that a representation permutes.
@@ -413,6 +433,12 @@ mod tests {
                 "`references` has `nearest`, which is none of `controllers`",
             ),
             (Spec { references: vec!["random".into()], ..spec() }, "`references` has `random`"),
+            (Spec { legal: vec![0; 3], ..spec() }, "`legal` names 3 features, each below 4, for 4 actions"),
+            (Spec { legal: vec![0, 1, 2, 9], ..spec() }, "`legal` names 4 features, each below 4"),
+            (
+                Spec { legal: vec![0, 1, 2, 3], ..spec() },
+                "`legal` has feature 0 for action 0, and the group does not move them together",
+            ),
         ] {
             let error = GroupAction::new(&bad).unwrap_err().to_string();
             assert!(error.contains("the declaration of `lake`: ") && error.contains(part), "{part}: {error}");

@@ -54,10 +54,23 @@ impl Controller for Named {
     }
 }
 
-/// Every agent takes one of its actions, all equally likely, independently: one word per agent.
+/// Every agent takes one of the actions that it may take, all equally likely, independently: one word per agent.
 pub fn uniform(world: &dyn World, stream: &mut Stream, actions: &mut [usize]) {
-    let choices = world.spec().actions.count() as u32;
-    for action in actions {
-        *action = stream.below(choices) as usize;
+    let spec = world.spec();
+    let choices = spec.actions.count();
+    let mut seen = vec![];
+    for (agent, action) in actions.iter_mut().enumerate() {
+        if spec.legal.is_empty() {
+            *action = stream.below(choices as u32) as usize;
+            continue;
+        }
+        if seen.is_empty() {
+            seen.resize(crate::GroupAction::new(spec).map_or(0, |acts| acts.features_dim()), 0.0);
+        }
+        world.observe(agent, &mut seen);
+        let legal: Vec<usize> =
+            (0..choices).filter(|&a| seen.get(spec.legal[a]).is_some_and(|x| *x > 0.5)).collect();
+        let one = stream.below(legal.len().max(1) as u32) as usize;
+        *action = legal.get(one).copied().unwrap_or(0);
     }
 }

@@ -123,7 +123,8 @@ pub struct Moment<'a> {
 }
 
 /// Plays episode number `index` of `seed` in the first environment: the world's chance comes from one stream, the
-/// controller's from another, so every controller meets the same episodes. The environment is left in its last state.
+/// controller's from another, so every controller meets the same episodes. The environment is left in its last state. An
+/// episode that a simulator lost is played again.
 ///
 /// # Errors
 /// If a simulator or the controller fails.
@@ -147,22 +148,28 @@ pub fn watched_episode<E: From<Error>>(
     index: u64,
     mut watch: impl FnMut(Moment<'_>) -> std::result::Result<(), E>,
 ) -> std::result::Result<Episode, E> {
-    let mut choice = Stream::new(seed, Purpose::EvaluationAction, index);
-    envs.start(0, Stream::new(seed, Purpose::Evaluation, index))?;
     let mut actions = vec![0; envs.spec().agents];
-    let (mut tally, mut total, mut length) = (Tally::default(), 0.0, 0);
-    watch(Moment { world: envs.world(0), actions: &[], step: 0, total })?;
-    loop {
-        controller.act(envs.world(0), &mut choice, &mut actions)?;
-        let outcome = envs.step_one(0, &actions)?;
-        let world = envs.world(0);
-        tally.step(world, outcome.end);
-        total += outcome.reward;
-        length += 1;
-        watch(Moment { world, actions: &actions, step: length, total })?;
-        if outcome.end != End::Running {
-            let measures = tally.finish(world, outcome.end);
-            return Ok(Episode { total, length, end: outcome.end, measures });
+    'again: loop {
+        let mut choice = Stream::new(seed, Purpose::EvaluationAction, index);
+        envs.start(0, Stream::new(seed, Purpose::Evaluation, index))?;
+        let (mut tally, mut total, mut length) = (Tally::default(), 0.0, 0);
+        watch(Moment { world: envs.world(0), actions: &[], step: 0, total })?;
+        loop {
+            controller.act(envs.world(0), &mut choice, &mut actions)?;
+            let outcome = envs.step_one(0, &actions)?;
+            if outcome.end == End::Abandoned {
+                // The same episode from its start.
+                continue 'again;
+            }
+            let world = envs.world(0);
+            tally.step(world, outcome.end);
+            total += outcome.reward;
+            length += 1;
+            watch(Moment { world, actions: &actions, step: length, total })?;
+            if outcome.end != End::Running {
+                let measures = tally.finish(world, outcome.end);
+                return Ok(Episode { total, length, end: outcome.end, measures });
+            }
         }
     }
 }

@@ -52,7 +52,7 @@ pub use episode::{
     Episode, Moment, Statistic, Summary, Tally, episode, null_is_nan, play, play_each, watched_episode,
 };
 pub use error::{Error, Result};
-pub use registry::{Definition, FirstFormat, Registry, Solved, Symmetries, builtin};
+pub use registry::{Definition, FirstFormat, OwnAudit, Registry, Solved, Symmetries, builtin};
 pub use replay::{play_script, replay};
 pub use settings::{Opt, ParseFlag, Settings, Shorthand, Value, WorldConfig};
 pub use spec::{

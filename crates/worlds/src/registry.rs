@@ -50,6 +50,17 @@ pub trait Definition: Send + Sync {
         Ok(())
     }
 
+    /// An audit of a world that is not [`crate::Exact`], if it has one of its own: about `steps` steps.
+    fn audit(
+        &self,
+        _settings: &Settings,
+        _group: &Group,
+        _steps: usize,
+        _seed: u64,
+    ) -> Option<Result<OwnAudit>> {
+        None
+    }
+
     /// Plays a scripted episode, if the world knows how: what comes out after every step.
     ///
     /// # Errors
@@ -105,6 +116,17 @@ pub trait Definition: Send + Sync {
     fn of_first_format(&self, _network: &FirstFormat) -> Option<Settings> {
         None
     }
+}
+
+/// What a world's own audit found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OwnAudit {
+    /// Whether nothing speaks against the symmetry.
+    pub holds: bool,
+    /// What was found, for people: lines that say how it was looked for.
+    pub text: String,
+    /// The same as JSON.
+    pub report: serde_json::Value,
 }
 
 /// The symmetries of a world, by the names of groups.

@@ -36,6 +36,10 @@ pub struct Spec {
     /// running down, and the mirror `m` negates the column.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub features: String,
+    /// For each action, the number among the features that says whether the agent may take it now: it may if that is above
+    /// a half. Networks give no other action any probability. Empty if all actions can always be taken.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub legal: Vec<usize>,
     /// Senders: things that are heard and do not act, such as landmarks. They are numbered after the agents, kind by kind,
     /// and have no identity: networks know the kind of one, its edge vector and its features, which stay the same in all
     /// message rounds.
@@ -190,6 +194,7 @@ impl Spec {
             image: None,
             team_image: None,
             features: String::new(),
+            legal: vec![],
             senders: vec![],
             edge: String::new(),
             actions,

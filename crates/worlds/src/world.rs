@@ -30,6 +30,8 @@ pub enum End {
     Terminated,
     /// It was cut off by the step limit: a learner bootstraps the value of what would have followed.
     Truncated,
+    /// It was lost: a simulator died. It does not count, and what it measured means nothing.
+    Abandoned,
 }
 
 /// What a step gives.

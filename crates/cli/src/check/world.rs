@@ -11,7 +11,7 @@ use anyhow::{Context, Result, bail};
 use clap::Args as ClapArgs;
 use equimarl_files::{MARK, write_file};
 use equimarl_group::Group;
-use equimarl_worlds::{AuditReport, ElementReport};
+use equimarl_worlds::{AuditReport, ElementReport, OwnAudit};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -56,6 +56,12 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     let claimed = || definition.symmetries(&world.settings).largest;
     let group: Group = args.group.clone().unwrap_or_else(claimed).parse()?;
     let envs = registry().make(&world, &group, 1)?;
+    let own = || definition.audit(&world.settings, &group, args.steps, args.seed);
+    if envs.exact().is_none()
+        && let Some(found) = own()
+    {
+        return own_audit(args, &world.name, &group, found?);
+    }
     let Some(exact) = envs.exact() else {
         bail!("the world `{}` does not say how its states transform, so it cannot be checked", world.name);
     };
@@ -80,6 +86,22 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         print(&text(&report, name, group.name(), &files))?;
     }
     Ok(if report.holds { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// What a world that is not exact found out about itself.
+fn own_audit(args: &Args, world: &str, group: &Group, found: OwnAudit) -> Result<ExitCode> {
+    if args.json {
+        let mut value = found.report;
+        value["world"] = json!(world);
+        value["group"] = json!(group.name());
+        value["seed"] = json!(args.seed);
+        value["holds"] = json!(found.holds);
+        print_json(&value)?;
+    } else {
+        let verdict = if found.holds { "nothing speaks against it" } else { "does not have this symmetry" };
+        print(&format!("{world} under {group}\n\n{}\n{world}: {verdict}\n", found.text))?;
+    }
+    Ok(if found.holds { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 /// Saves the state of each counterexample, one file per element.

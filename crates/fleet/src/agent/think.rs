@@ -13,7 +13,10 @@ impl Agent {
     pub(super) fn encode(&mut self, seen: Observation, work: &mut Workspace) -> Result<()> {
         match self.shape.image {
             true => self.policy.encode(&seen.own, &mut work.scratch, &mut self.own)?,
-            false => self.policy.encode_features(&seen.own, &mut work.scratch, &mut self.own)?,
+            false => {
+                self.seen.clone_from(&seen.own);
+                self.policy.encode_features(&seen.own, &mut work.scratch, &mut self.own)?;
+            }
         }
         self.senders.clear();
         for (kind, (sensed, &dim)) in seen.senders.into_iter().zip(&self.shape.senders).enumerate() {

@@ -14,6 +14,8 @@ const EPISODES_OF_LARGE: usize = 50;
 const LARGE: usize = 16;
 /// Episodes of controllers that somebody asked for: the first of those that all others play, because some of them take long.
 const EPISODES_OF_MORE: usize = 100;
+/// Of a simulator, which takes seconds for one.
+const EPISODES_OF_SIMULATORS: usize = 5;
 
 /// The values that a setting's measure has without learning.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -46,7 +48,11 @@ impl References {
             return references;
         };
         let spec = envs.spec().clone();
-        let episodes = if spec.agents > LARGE { EPISODES_OF_LARGE } else { EPISODES };
+        let episodes = match envs.exact() {
+            None => EPISODES_OF_SIMULATORS,
+            Some(_) if spec.agents > LARGE => EPISODES_OF_LARGE,
+            Some(_) => EPISODES,
+        };
         let mut played = |name: &str, episodes: usize| {
             let mut controller = Named::new(name, envs.world(0)).ok()?;
             let summary = play(&mut *envs, &mut controller, episodes, SEED).ok()?;

@@ -1,0 +1,226 @@
+//! One SUMO: started on a free port, talked to, and gone when this is dropped, or when this whole program is killed.
+
+use crate::install::Install;
+use crate::wire::{Frame, Garbled, Reader};
+use std::fmt;
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Starts SUMO, and ends it when its own standard input ends: that is when our program closes it, or dies in whatever way.
+/// No signal has to reach anybody, and nothing is left behind.
+const GUARD: &str = r#"exec 3<&0
+"$@" </dev/null 3<&- &
+p=$!
+{ read -r _ <&3; kill -9 $p; } 2>/dev/null &
+w=$!
+exec 3<&-
+wait $p
+s=$?
+kill $w 2>/dev/null
+exit $s"#;
+
+/// How often a start is tried on another port.
+const TRIES: usize = 5;
+
+/// Something went wrong with a SUMO: it died, hangs, or refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// In words.
+    pub why: String,
+    /// Whether it would happen again: SUMO read its files and refused them.
+    pub refused: bool,
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.why)
+    }
+}
+
+impl From<Garbled> for Failure {
+    fn from(garbled: Garbled) -> Failure {
+        Failure { why: garbled.to_string(), refused: false }
+    }
+}
+
+/// A SUMO that runs.
+#[derive(Debug)]
+pub struct Process {
+    child: Child,
+    port: u16,
+    log: PathBuf,
+    socket: Option<TcpStream>,
+    patience: Duration,
+    answer: Vec<u8>,
+}
+
+/// How long a SUMO may take for an answer: `EQUIMARL_SUMO_TIMEOUT` seconds, or two minutes.
+pub fn patience() -> Duration {
+    let asked = std::env::var("EQUIMARL_SUMO_TIMEOUT").ok().and_then(|s| s.parse::<f64>().ok());
+    Duration::from_secs_f64(asked.filter(|s| s.is_finite() && *s > 0.0).unwrap_or(120.0).min(1e6))
+}
+
+impl Process {
+    /// Starts a SUMO with these arguments, which has its log in this folder. It loads its files on its own; the first frame
+    /// waits for that.
+    ///
+    /// # Errors
+    /// If it cannot be started.
+    pub fn start(install: &Install, arguments: &[String], folder: &Path) -> Result<Process, Failure> {
+        let failed = |what: &str, error: std::io::Error| Failure {
+            why: format!("SUMO cannot be started: {what}: {error}"),
+            refused: true,
+        };
+        let port = free_port().map_err(|e| failed("no port is free", e))?;
+        let log = folder.join("sumo.log");
+        let file = std::fs::File::create(&log).map_err(|e| failed(&log.display().to_string(), e))?;
+        let copy = file.try_clone().map_err(|e| failed("its log", e))?;
+        let child = Command::new("sh")
+            .args(["-c", GUARD, "sh"])
+            .arg(install.program("sumo"))
+            .args(arguments)
+            .args(["--remote-port", &port.to_string()])
+            .env("SUMO_HOME", install.home())
+            .stdin(Stdio::piped())
+            .stdout(file)
+            .stderr(copy)
+            .spawn()
+            .map_err(|e| failed("sh", e))?;
+        Ok(Process { child, port, log, socket: None, patience: patience(), answer: vec![] })
+    }
+
+    /// Waits until it listens. If another program took its port, says so as something that may be tried again.
+    fn connect(&mut self) -> Result<TcpStream, Failure> {
+        let (start, address) = (Instant::now(), SocketAddr::from((Ipv4Addr::LOCALHOST, self.port)));
+        loop {
+            if let Ok(socket) = TcpStream::connect_timeout(&address, self.patience) {
+                let set =
+                    socket.set_nodelay(true).and_then(|()| socket.set_read_timeout(Some(self.patience)));
+                let set = set.and_then(|()| socket.set_write_timeout(Some(self.patience)));
+                return set.map(|()| socket).map_err(|e| self.died(&e.to_string()));
+            }
+            if let Ok(Some(_)) = self.child.try_wait() {
+                let mut failure = self.died("it ended before it listened");
+                failure.refused = !self.log_text().contains("tcpip");
+                return Err(failure);
+            }
+            if start.elapsed() > self.patience {
+                return Err(self.died(&format!("it does not listen after {} s", self.patience.as_secs())));
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// Sends a frame.
+    ///
+    /// # Errors
+    /// If it died or does not listen any more.
+    pub fn send(&mut self, frame: Frame) -> Result<(), Failure> {
+        if self.socket.is_none() {
+            self.socket = Some(self.connect()?);
+        }
+        let bytes = frame.finish();
+        let sent = self.socket.as_mut().map_or(Ok(()), |socket| socket.write_all(&bytes));
+        sent.map_err(|error| self.died(&error.to_string()))
+    }
+
+    /// The answer to a frame.
+    ///
+    /// # Errors
+    /// If it died, or says nothing for too long.
+    pub fn receive(&mut self) -> Result<Reader<'_>, Failure> {
+        let mut answer = std::mem::take(&mut self.answer);
+        let read = |socket: &mut TcpStream, answer: &mut Vec<u8>| {
+            let mut length = [0; 4];
+            socket.read_exact(&mut length)?;
+            let length = usize::try_from(i32::from_be_bytes(length)).unwrap_or(0).saturating_sub(4);
+            answer.resize(length, 0);
+            socket.read_exact(answer)
+        };
+        let done = match &mut self.socket {
+            Some(socket) => read(socket, &mut answer),
+            None => Err(std::io::Error::other("nothing was sent")),
+        };
+        self.answer = answer;
+        match done {
+            Ok(()) => Ok(Reader::new(&self.answer)),
+            Err(error) => Err(self.died(&match error.kind() {
+                std::io::ErrorKind::WouldBlock | std::io::ErrorKind::TimedOut => {
+                    format!("it says nothing for {} s", self.patience.as_secs())
+                }
+                std::io::ErrorKind::UnexpectedEof => "it hung up".into(),
+                _ => error.to_string(),
+            })),
+        }
+    }
+
+    /// Ends it in good order, so that it writes its files to their ends.
+    ///
+    /// # Errors
+    /// If it does not end well.
+    pub fn close(mut self) -> Result<(), Failure> {
+        let mut frame = Frame::default();
+        frame.command(crate::wire::id::CLOSE, crate::wire::Body::default());
+        self.send(frame)?;
+        let start = Instant::now();
+        loop {
+            match self.child.try_wait() {
+                Ok(Some(status)) if status.success() => return Ok(()),
+                Ok(Some(_)) => return Err(self.died("it did not end well")),
+                _ if start.elapsed() > self.patience => return Err(self.died("it does not end")),
+                _ => std::thread::sleep(Duration::from_millis(2)),
+            }
+        }
+    }
+
+    fn log_text(&self) -> String {
+        std::fs::read_to_string(&self.log).unwrap_or_default()
+    }
+
+    /// What happened, with SUMO's own last words, and whether they are about its input.
+    fn died(&mut self, what: &str) -> Failure {
+        // Its last words may still be on their way to the log.
+        for _ in 0..40 {
+            if !matches!(self.child.try_wait(), Ok(None)) || self.log_text().contains("Quitting") {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let log = self.log_text();
+        let words: Vec<&str> = log.lines().filter(|l| l.starts_with("Error")).map(str::trim).collect();
+        let own = |l: &&&str| !l.contains("tcpip") && !l.contains("Socket");
+        match words.iter().find(own) {
+            Some(words) => Failure { why: format!("SUMO says: {words}"), refused: true },
+            None => Failure { why: format!("SUMO died or hangs: {what}"), refused: false },
+        }
+    }
+
+    /// The id of the shell that guards it, for tests.
+    pub fn guard(&self) -> u32 {
+        self.child.id()
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        self.socket = None;
+        // The end of its input is what the guard waits for.
+        drop(self.child.stdin.take());
+        let _ = self.child.wait();
+    }
+}
+
+/// A port that nobody uses now.
+fn free_port() -> std::io::Result<u16> {
+    let mut last = std::io::Error::other("none was tried");
+    for _ in 0..TRIES {
+        match TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).and_then(|l| l.local_addr()) {
+            Ok(address) => return Ok(address.port()),
+            Err(error) => last = error,
+        }
+    }
+    Err(last)
+}

@@ -1,0 +1,445 @@
+//! Against the real SUMO. Without one these tests say so and pass, unless `EQUIMARL_SUMO=required`: `.ci/sumo` sets that.
+
+use equimarl_sumo::{Declared, Install, Options, Shared, Sumo, SumoDefinition, TripInfo, demand, symmetry};
+use equimarl_worlds::{
+    Definition, End, Envs, Named, Outcome, Purpose, Settings, Stream, World, episode, play,
+};
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::Arc;
+
+fn sumo() -> Option<Install> {
+    match Install::find() {
+        Ok(install) => Some(install),
+        Err(error) if std::env::var("EQUIMARL_SUMO").is_ok_and(|v| v == "required") => panic!("{error}"),
+        Err(error) => {
+            eprintln!("skipped: {error}");
+            None
+        }
+    }
+}
+
+fn settings() -> Settings {
+    Settings::usual(&SumoDefinition.options())
+        .with("rows", 2usize)
+        .with("cols", 2usize)
+        .with("duration", 300usize)
+}
+
+fn world(settings: &Settings) -> Sumo {
+    let options = Options::of(settings).unwrap();
+    let declared = Declared::new(&options, &"C4".parse().unwrap()).unwrap();
+    Sumo::new(Arc::new(Shared::new(options, declared)))
+}
+
+fn envs(settings: &Settings, count: usize) -> Box<dyn Envs> {
+    SumoDefinition.make(settings, &"C4".parse().unwrap(), count).unwrap()
+}
+
+fn stream(seed: u64) -> Stream {
+    Stream::new(seed, Purpose::World, 0)
+}
+
+struct Temp(PathBuf);
+
+impl Temp {
+    fn new(name: &str) -> Temp {
+        let path = std::env::temp_dir().join(format!("equimarl-sumo-test-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap();
+        Temp(path)
+    }
+}
+
+impl Drop for Temp {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Plays an episode with actions by `choose(step, agent)`.
+fn run(world: &mut Sumo, choose: impl Fn(usize, usize) -> usize) -> Vec<Outcome> {
+    let (mut outcomes, agents) = (vec![], world.spec().agents);
+    loop {
+        let actions: Vec<usize> = (0..agents).map(|agent| choose(outcomes.len(), agent)).collect();
+        outcomes.push(world.step(&actions, &mut stream(0)).unwrap());
+        if outcomes[outcomes.len() - 1].end != End::Running {
+            return outcomes;
+        }
+    }
+}
+
+/// Files of a 2x2 grid and a drawn demand.
+fn files(install: &Install, folder: &Temp, noise: f64) -> [PathBuf; 2] {
+    let options = Options::of(&settings()).unwrap();
+    let (net, routes) = (folder.0.join("a.net.xml"), folder.0.join("a.rou.xml"));
+    options.generate(install, &net).unwrap();
+    let city = equimarl_sumo::City::new(equimarl_sumo::Net::read(&net).unwrap()).unwrap();
+    let trips = demand::draw(&city, &options.flow, &mut stream(3));
+    std::fs::write(&routes, demand::routes(&city, &trips, noise)).unwrap();
+    [net, routes]
+}
+
+fn of_files([net, routes]: &[PathBuf; 2]) -> Settings {
+    let text = |path: &PathBuf| path.to_str().unwrap().to_string();
+    settings().with("net", text(net).as_str()).with("routes", text(routes).as_str())
+}
+
+/// The same fixed-time lights by SUMO alone and through our client: every number of every trip is the same.
+#[test]
+fn trips_are_those_of_sumo_alone() {
+    let Some(install) = sumo() else { return };
+    let folder = Temp::new("alone");
+    let files = files(&install, &folder, 0.5);
+    let mut ours = world(&of_files(&files));
+    ours.begin_with(vec![], 84).unwrap();
+    let mut actions = vec![0; 4];
+    loop {
+        ours.control("program", &mut stream(0), &mut actions).unwrap();
+        if ours.step(&actions, &mut stream(0)).unwrap().end != End::Running {
+            break;
+        }
+    }
+    let out = folder.0.join("alone.xml");
+    let done = Command::new(install.program("sumo"))
+        .args([
+            "-n",
+            files[0].to_str().unwrap(),
+            "-r",
+            files[1].to_str().unwrap(),
+            "--seed",
+            "42",
+            "--end",
+            "300",
+        ])
+        .args(["--tripinfo-output", out.to_str().unwrap(), "--tripinfo-output.write-unfinished", "true"])
+        .args(["--no-step-log", "true", "--no-warnings", "true"])
+        .env("SUMO_HOME", install.home())
+        .output()
+        .unwrap();
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    let text = std::fs::read_to_string(out).unwrap();
+    let attribute = |line: &str, key: &str| {
+        let start = line.find(&format!(" {key}=\"")).unwrap() + key.len() + 3;
+        line[start..].split('"').next().unwrap().to_string()
+    };
+    let alone: Vec<[String; 6]> = text
+        .lines()
+        .filter(|l| l.contains("<tripinfo "))
+        .map(|l| {
+            ["id", "depart", "arrival", "timeLoss", "waitingTime", "waitingCount"].map(|k| attribute(l, k))
+        })
+        .collect();
+    let number = |x: f64| format!("{x:.2}");
+    let one = |t: &TripInfo| {
+        [
+            t.id.clone(),
+            number(t.depart),
+            number(t.arrival),
+            number(t.time_loss),
+            number(t.waiting),
+            format!("{}", t.stops),
+        ]
+    };
+    let through: Vec<[String; 6]> = ours.trips().iter().map(one).collect();
+    assert!(alone.len() > 100, "{}", alone.len());
+    assert_eq!(through, alone);
+    let mean: f64 = alone.iter().map(|t| t[3].parse::<f64>().unwrap()).sum::<f64>() / alone.len() as f64;
+    println!("{} trips, mean time loss {mean:.6} s, by both", alone.len());
+    assert_eq!(ours.totals().unwrap().time_loss, mean);
+}
+
+/// At light load and without driver noise a turned city with turned demand and turned phases has the same trips.
+#[test]
+fn turned_cities_have_the_same_trips() {
+    if sumo().is_none() {
+        return;
+    }
+    let light = settings().with("noise", 0.0).with("flow", 200.0);
+    let mut city = world(&light);
+    city.reset(&mut stream(5)).unwrap();
+    let found = city.city().unwrap().clone();
+    let options = Options::of(&light).unwrap();
+    let trips = demand::draw(&found, &options.flow, &mut stream(5));
+    let choose = |step: usize, agent: usize| (step / 2 * 3 + agent * 5) % 8;
+    city.begin_with(trips.clone(), 8).unwrap();
+    let rewards = run(&mut city, choose);
+    let first: Vec<TripInfo> = city.trips().to_vec();
+    assert!(first.len() > 80, "{}", first.len());
+    for (k, turn) in symmetry::turns(&found).into_iter().enumerate() {
+        let turn = turn.unwrap();
+        let mut back = vec![0; 4];
+        turn.junctions.iter().enumerate().for_each(|(i, &to)| back[to] = i);
+        city.begin_with(demand::turned(&trips, &turn), 8).unwrap();
+        let turned = run(&mut city, |step, agent| symmetry::turned_phase(k + 1, choose(step, back[agent])));
+        let same = first.iter().zip(city.trips()).filter(|(a, b)| a == b).count();
+        println!("{} quarter turns: {same} of {} trips are the same", k + 1, first.len());
+        assert_eq!((same, city.trips().len()), (first.len(), first.len()));
+        for (a, b) in rewards.iter().zip(&turned) {
+            assert!((a.reward - b.reward).abs() < 1e-9);
+        }
+    }
+}
+
+#[test]
+fn episodes_depend_on_seed_and_index_alone_and_every_controller_plays() {
+    if sumo().is_none() {
+        return;
+    }
+    let mut envs = envs(&settings(), 2);
+    let mut means = vec![];
+    for name in
+        ["random", "program", "fixed-cycle", "fixed-cycle:2/1", "actuated", "longest-queue", "max-pressure"]
+    {
+        let mut controller = Named::new(name, envs.world(0)).unwrap();
+        let played = play(&mut *envs, &mut controller, 2, 7).unwrap();
+        for key in [
+            "time_loss",
+            "travel_time",
+            "waiting",
+            "stops",
+            "queue",
+            "throughput",
+            "not_inserted",
+            "teleports",
+        ] {
+            assert!(played.measures[key].mean.is_finite(), "{name}: {key}");
+        }
+        assert_eq!(played.length.mean, 30.0);
+        means.push(played.measures["time_loss"].mean);
+        let again = |envs: &mut dyn Envs| {
+            let mut controller = Named::new(name, envs.world(0)).unwrap();
+            episode(envs, &mut controller, 7, 1).unwrap()
+        };
+        assert_eq!(again(&mut *envs), again(&mut *envs), "{name}");
+    }
+    println!("time loss: {means:?}");
+    assert!(means[6] < means[0], "max pressure is no better than chance: {means:?}");
+    assert!(
+        Named::new("fixed-cycle:0", envs.world(0)).is_err()
+            && Named::new("program:3", envs.world(0)).is_err()
+    );
+}
+
+/// Environments that are stepped together do what they do one by one.
+#[test]
+fn environments_side_by_side_do_the_same() {
+    if sumo().is_none() {
+        return;
+    }
+    let (mut both, mut one) = (envs(&settings(), 2), envs(&settings(), 1));
+    both.start_all(4, Purpose::World).unwrap();
+    let mut outcomes = [Outcome { reward: 0.0, end: End::Running }; 2];
+    let actions = |step: usize| (0..8).map(|i| (step + i) % 8).collect::<Vec<usize>>();
+    let together: Vec<_> = (0..30)
+        .map(|step| {
+            both.step(&actions(step), &mut outcomes).unwrap();
+            outcomes
+        })
+        .collect();
+    for e in 0..2 {
+        one.start(0, Stream::new(4, Purpose::World, e as u64)).unwrap();
+        for (step, outcomes) in together.iter().enumerate() {
+            let alone = one.step_one(0, &actions(step)[4 * e..4 * e + 4]).unwrap();
+            assert_eq!(alone, outcomes[e]);
+        }
+    }
+    let actions = vec![0; 8];
+    assert!(both.step(&actions[..4], &mut outcomes).is_err());
+}
+
+/// The processes below a process.
+fn below(guard: u32) -> Vec<u32> {
+    let text = std::fs::read_to_string(format!("/proc/{guard}/task/{guard}/children")).unwrap_or_default();
+    text.split_whitespace().filter_map(|n| n.parse().ok()).collect()
+}
+
+fn name(pid: u32) -> String {
+    std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default().trim().to_string()
+}
+
+fn the_sumo(world: &Sumo) -> u32 {
+    for _ in 0..400 {
+        let found = below(world.guard().unwrap()).into_iter().find(|&pid| name(pid) == "sumo");
+        if let Some(pid) = found {
+            return pid;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    panic!("there is no SUMO")
+}
+
+fn signal(name: &str, pid: u32) {
+    assert!(Command::new("kill").args([name, &pid.to_string()]).status().unwrap().success());
+}
+
+fn is_there(pid: u32) -> bool {
+    let state = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    !state.is_empty() && !state.contains(") Z ")
+}
+
+fn gone(pid: u32) -> bool {
+    (0..300).any(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+        !is_there(pid)
+    })
+}
+
+#[test]
+fn a_sumo_that_dies_costs_its_episode_and_no_more() {
+    if sumo().is_none() {
+        return;
+    }
+    let mut city = world(&settings());
+    let mut chance = stream(2);
+    city.reset(&mut chance).unwrap();
+    let end = city.step(&[0; 4], &mut chance).unwrap().end;
+    assert_eq!(end, End::Running);
+    signal("-KILL", the_sumo(&city));
+    assert_eq!(city.step(&[0; 4], &mut chance).unwrap().end, End::Abandoned);
+    assert_eq!(city.deaths(), 1);
+    city.reset(&mut chance).unwrap();
+    assert_eq!(run(&mut city, |step, _| step % 8).len(), 30);
+    // Three times in a row is no accident.
+    for time in 1..=3 {
+        city.reset(&mut chance).unwrap();
+        signal("-KILL", the_sumo(&city));
+        let done = city.step(&[0; 4], &mut chance);
+        match time {
+            3 => assert!(done.unwrap_err().to_string().contains("3 times in a row")),
+            _ => assert_eq!(done.unwrap().end, End::Abandoned),
+        }
+    }
+}
+
+/// With `EQUIMARL_SUMO_TIMEOUT=2`, which `.ci/sumo` sets: a SUMO that hangs is one that died, and is gone.
+#[test]
+fn a_sumo_that_hangs_is_given_up() {
+    if sumo().is_none() || std::env::var("EQUIMARL_SUMO_TIMEOUT").is_err() {
+        eprintln!("skipped: EQUIMARL_SUMO_TIMEOUT is not set");
+        return;
+    }
+    let mut city = world(&settings());
+    city.reset(&mut stream(2)).unwrap();
+    city.step(&[0; 4], &mut stream(2)).unwrap();
+    let pid = the_sumo(&city);
+    signal("-STOP", pid);
+    assert_eq!(city.step(&[0; 4], &mut stream(2)).unwrap().end, End::Abandoned);
+    assert!(gone(pid));
+}
+
+#[test]
+fn dropped_cities_leave_nobody_behind() {
+    if sumo().is_none() {
+        return;
+    }
+    let mut city = world(&settings());
+    city.reset(&mut stream(2)).unwrap();
+    // One that nobody has talked to yet, and one in the middle of its episode.
+    let first = the_sumo(&city);
+    city.reset(&mut stream(3)).unwrap();
+    assert!(gone(first));
+    city.step(&[0; 4], &mut stream(2)).unwrap();
+    let (guard, second) = (city.guard().unwrap(), the_sumo(&city));
+    drop(city);
+    assert!(gone(second) && gone(guard));
+}
+
+/// This test as a program of its own: it starts two cities, says so, and waits to be killed.
+#[test]
+fn a_killed_program_leaves_nobody_behind() {
+    if sumo().is_none() {
+        return;
+    }
+    if std::env::var("EQUIMARL_SUMO_CHILD").is_ok() {
+        let mut cities = [world(&settings()), world(&settings())];
+        cities.iter_mut().for_each(|city| city.reset(&mut stream(2)).unwrap());
+        // One was talked to, the other was not.
+        cities[0].step(&[0; 4], &mut stream(2)).unwrap();
+        let pids = [&cities[0], &cities[1]].map(|city| (city.guard().unwrap(), the_sumo(city)));
+        println!("pids {} {} {} {} end", pids[0].0, pids[0].1, pids[1].0, pids[1].1);
+        std::thread::sleep(std::time::Duration::from_secs(60));
+        return;
+    }
+    use std::io::{BufRead, BufReader};
+    let mut child = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "a_killed_program_leaves_nobody_behind", "--nocapture"])
+        .env("EQUIMARL_SUMO_CHILD", "1")
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let line = lines.map_while(Result::ok).find(|l| l.contains("pids ")).unwrap();
+    let pids: Vec<u32> = line.split_whitespace().filter_map(|n| n.parse().ok()).collect();
+    assert_eq!(pids.len(), 4);
+    assert!(pids.iter().all(|&pid| is_there(pid)));
+    signal("-KILL", child.id());
+    child.wait().unwrap();
+    assert!(pids.iter().all(|&pid| gone(pid)), "{pids:?}");
+}
+
+#[test]
+fn input_that_sumo_refuses_is_said_in_its_words() {
+    let Some(install) = sumo() else { return };
+    let folder = Temp::new("bad");
+    let files = files(&install, &folder, 0.5);
+    let error = |settings: &Settings| {
+        let mut city = world(settings);
+        let done = city.reset(&mut stream(1)).and_then(|()| city.step(&[0; 4], &mut stream(1)));
+        done.unwrap_err().to_string()
+    };
+    std::fs::write(
+        &files[1],
+        "<routes><vehicle id='0' depart='0'><route edges='nowhere'/></vehicle></routes>",
+    )
+    .unwrap();
+    let said = error(&of_files(&files));
+    assert!(said.contains("SUMO says: Error") && said.contains("nowhere"), "{said}");
+    std::fs::write(&files[1], "no routes at all").unwrap();
+    let said = error(&of_files(&files));
+    assert!(said.contains("SUMO says: Error"), "{said}");
+    std::fs::remove_file(&files[1]).unwrap();
+    let options = Options::of(&of_files(&files)).unwrap();
+    assert!(options.own_city().unwrap_err().to_string().contains("no such file of routes"));
+    // A disk that is full.
+    let full = PathBuf::from("/dev/full");
+    if full.exists() {
+        let grid = Options::of(&settings()).unwrap();
+        assert!(grid.generate(&install, &full.join("x")).unwrap_err().to_string().contains("netgenerate"));
+    }
+}
+
+/// The groups that are found for grids that netgenerate makes, at several sizes and with other lanes.
+#[test]
+fn generated_grids_have_the_symmetry_that_is_declared() {
+    let Some(install) = sumo() else { return };
+    let folder = Temp::new("grids");
+    for (rows, cols, lanes, turns, group) in [
+        (3, 3, 1, 1, "C4"),
+        (4, 4, 1, 1, "C4"),
+        (2, 3, 1, 1, "C2"),
+        (2, 2, 3, 0, "C4"),
+        (3, 3, 2, 1, "C4"),
+        (1, 1, 1, 1, "C4"),
+    ] {
+        let settings = settings()
+            .with("rows", rows as usize)
+            .with("cols", cols as usize)
+            .with("lanes", lanes as usize)
+            .with("turn_lanes", turns as usize);
+        let options = Options::of(&settings).unwrap();
+        let path = folder.0.join(format!("{rows}{cols}{lanes}{turns}.net.xml"));
+        options.generate(&install, &path).unwrap();
+        let city = equimarl_sumo::City::new(equimarl_sumo::Net::read(&path).unwrap()).unwrap();
+        let found = symmetry::turns(&city);
+        println!("{rows} x {cols}, {lanes} + {turns} lanes: {}", symmetry::words(&found));
+        assert_eq!(symmetry::group(&found), group, "{}", symmetry::words(&found));
+        assert_eq!(SumoDefinition.symmetries(&settings).largest, group);
+        // What was declared before there was a net is what the net has.
+        let declared = Declared::new(&options, &group.parse().unwrap()).unwrap();
+        declared.check(&city).unwrap();
+        assert_eq!(declared.neighbours, city.neighbours);
+        let moves = declared.spec.agent_moves.clone().unwrap();
+        let quarter = if group == "C4" { 0 } else { 1 };
+        assert_eq!(moves[0], found[quarter].as_ref().unwrap().junctions);
+    }
+}
