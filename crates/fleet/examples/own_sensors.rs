@@ -14,10 +14,13 @@ use std::time::Duration;
 /// Where the two bodies are: the real world, which no agent knows.
 static PLACES: [AtomicI32; 2] = [AtomicI32::new(0), AtomicI32::new(9)];
 
+/// Which step an agent was told to take, and what it did.
+type Told = Arc<Mutex<Vec<(u64, Option<usize>)>>>;
+
 /// A body: it knows its own speed and sees where the other one is.
 struct Body {
     me: usize,
-    told: Arc<Mutex<Vec<(u64, Option<usize>)>>>,
+    told: Told,
 }
 
 impl Sense for Body {

@@ -153,7 +153,7 @@ fn differ(a: &Edge, b: &Edge) -> Option<String> {
 /// That the phases of a junction are those of its image, letter by letter.
 fn phases(city: &City, quarters: usize, i: usize, image: usize, edges: &[usize]) -> Result<(), String> {
     let (here, there) = (&city.junctions[i], &city.junctions[image]);
-    for side in 0..4 {
+    for (side, from) in COMPASS.into_iter().enumerate() {
         let (a, b) = (&here.approaches[side], &there.approaches[(side + quarters) % 4]);
         let same = match (a, b) {
             (Some(a), Some(b)) => edges[a.edge] == b.edge && a.links.len() == b.links.len(),
@@ -161,10 +161,7 @@ fn phases(city: &City, quarters: usize, i: usize, image: usize, edges: &[usize])
             _ => false,
         };
         if !same {
-            return Err(format!(
-                "the approach of {} from the {} is not turned with it",
-                here.light, COMPASS[side]
-            ));
+            return Err(format!("the approach of {} from the {from} is not turned with it", here.light));
         }
     }
     for phase in 0..PHASES {

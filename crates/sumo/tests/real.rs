@@ -167,7 +167,7 @@ fn turned_cities_have_the_same_trips() {
     assert!(first.len() > 80, "{}", first.len());
     for (k, turn) in symmetry::turns(&found).into_iter().enumerate() {
         let turn = turn.unwrap();
-        let mut back = vec![0; 4];
+        let mut back = [0; 4];
         turn.junctions.iter().enumerate().for_each(|(i, &to)| back[to] = i);
         city.begin_with(demand::turned(&trips, &turn), 8).unwrap();
         let turned = run(&mut city, |step, agent| symmetry::turned_phase(k + 1, choose(step, back[agent])));
@@ -243,7 +243,7 @@ fn environments_side_by_side_do_the_same() {
             assert_eq!(alone, outcomes[e]);
         }
     }
-    let actions = vec![0; 8];
+    let actions = [0; 8];
     assert!(both.step(&actions[..4], &mut outcomes).is_err());
 }
 
