@@ -74,6 +74,9 @@ pub fn audit(settings: &Settings, group: &Group, steps: usize, seed: u64) -> Res
         let other = Episode::play(&mut quiet, &demand::turned(&trips, &turn), (*q, Some(&turn)), seed)?;
         let same = base.trips.iter().zip(&other.trips).filter(|(a, b)| a == b).count();
         let all = base.trips.len().max(other.trips.len());
+        if all == 0 {
+            return Err(Error::BadWorld("nobody drove: nothing can be compared".into()));
+        }
         let _ = writeln!(
             text,
             "{name}: exact tier, {same} of {all} trips are the same, at light load and without driver noise"
@@ -92,7 +95,7 @@ pub fn audit(settings: &Settings, group: &Group, steps: usize, seed: u64) -> Res
     }
     let mut statistical = Value::Null;
     if !usable.is_empty() && options.routes.is_empty() {
-        let half = (steps / (2 * short.decisions())).clamp(4, 40);
+        let half = (steps / (2 * short.decisions())).clamp(6, 40);
         let (plain, turned) = halves(&mut busy, &short, &usable, half, seed)?;
         let p = permutation_test(&plain, &turned, seed);
         holds &= p >= RARE;

@@ -134,6 +134,9 @@ fn may_drive(rules: &str) -> bool {
     !rules.starts_with("pedestrian") && !rules.starts_with("bicycle")
 }
 
+/// More than any light has.
+const MOST_LINKS: usize = 1000;
+
 fn bad(why: impl Into<String>) -> Error {
     Error::BadWorld(why.into())
 }
@@ -167,6 +170,11 @@ fn junction(net: &Net, light: &str, links: &[usize]) -> Result<Junction> {
     places.sort_unstable();
     places.dedup();
     // A net that lost roads keeps the letters of links that are gone.
+    if let Some(place) = places.last().filter(|p| **p >= MOST_LINKS) {
+        return Err(bad(format!(
+            "light {light} has a link with the index {place}; at most {MOST_LINKS} links can be driven"
+        )));
+    }
     let program = net.programs.iter().find(|p| p.light == light).and_then(|p| p.phases.first());
     let count = program.map_or(0, |p| p.1.len()).max(places.last().map_or(0, |p| p + 1));
     let yields = Yields { places, rows: &net.nodes[node].yields };

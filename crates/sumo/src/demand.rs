@@ -46,7 +46,9 @@ pub fn draw(city: &City, flow: &Flow, stream: &mut Stream) -> Vec<Trip> {
     let mut trips: Vec<Trip> = vec![];
     for depart in 0..flow.seconds {
         for (&entry, &rate) in city.entries.iter().zip(&rates) {
-            if stream.unit() < rate / 3600.0 {
+            let each = rate / 3600.0;
+            let more = stream.unit() < each.fract();
+            for _ in 0..each as usize + usize::from(more) {
                 trips.push(Trip { id: trips.len(), depart, edges: route(city, flow.turning, entry, stream) });
             }
         }

@@ -5,6 +5,7 @@ use crate::wire::{Frame, Garbled, Reader};
 use std::fmt;
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -22,6 +23,8 @@ s=$?
 kill $w 2>/dev/null
 exit $s"#;
 
+/// No city has an answer as long as this, in bytes.
+const LONGEST: usize = 1 << 28;
 /// How often a start is tried on another port.
 const TRIES: usize = 5;
 
@@ -84,6 +87,8 @@ impl Process {
             .args(arguments)
             .args(["--remote-port", &port.to_string()])
             .env("SUMO_HOME", install.home())
+            // Ctrl-C is for us, and we may want to finish the step.
+            .process_group(0)
             .stdin(Stdio::piped())
             .stdout(file)
             .stderr(copy)
@@ -96,7 +101,11 @@ impl Process {
     fn connect(&mut self) -> Result<TcpStream, Failure> {
         let (start, address) = (Instant::now(), SocketAddr::from((Ipv4Addr::LOCALHOST, self.port)));
         loop {
-            if let Ok(socket) = TcpStream::connect_timeout(&address, self.patience) {
+            let socket = TcpStream::connect_timeout(&address, self.patience);
+            // A SUMO that is gone already is not the one that listens here.
+            if let Ok(socket) = socket
+                && matches!(self.child.try_wait(), Ok(None))
+            {
                 let set =
                     socket.set_nodelay(true).and_then(|()| socket.set_read_timeout(Some(self.patience)));
                 let set = set.and_then(|()| socket.set_write_timeout(Some(self.patience)));
@@ -137,6 +146,9 @@ impl Process {
             let mut length = [0; 4];
             socket.read_exact(&mut length)?;
             let length = usize::try_from(i32::from_be_bytes(length)).unwrap_or(0).saturating_sub(4);
+            if length > LONGEST {
+                return Err(std::io::Error::other(format!("it announces an answer of {length} bytes")));
+            }
             answer.resize(length, 0);
             socket.read_exact(answer)
         };

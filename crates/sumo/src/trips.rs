@@ -1,7 +1,7 @@
 //! What engineers count, from what SUMO writes about every trip and about all of them.
 
 use crate::xml::tags;
-use equimarl_worlds::Result;
+use equimarl_worlds::{Error, Result};
 
 /// One vehicle's trip, finished or not.
 #[derive(Clone, Debug, PartialEq)]
@@ -50,6 +50,9 @@ pub struct Totals {
 /// If it is none.
 pub fn trips(text: &str) -> Result<Vec<TripInfo>> {
     let all = tags(text)?;
+    if !all.iter().any(|t| t.name == "tripinfos" && t.ends) {
+        return Err(cut("tripinfos"));
+    }
     all.iter()
         .filter(|t| t.name == "tripinfo" && !t.ends)
         .map(|t| {
@@ -66,6 +69,11 @@ pub fn trips(text: &str) -> Result<Vec<TripInfo>> {
         .collect()
 }
 
+/// What is not there was cut off: fewer trips would look like better lights.
+fn cut(what: &str) -> Error {
+    Error::BadWorld(format!("it has no whole `{what}`; is the disk full?"))
+}
+
 /// Sums up trips, with what `--statistic-output` says besides.
 ///
 /// # Errors
@@ -73,7 +81,7 @@ pub fn trips(text: &str) -> Result<Vec<TripInfo>> {
 pub fn totals(trips: &[TripInfo], statistics: &str) -> Result<Totals> {
     let all = tags(statistics)?;
     let find = |name: &str, key: &str| -> Result<f64> {
-        all.iter().find(|t| t.name == name).map_or(Ok(0.0), |t| t.number(key))
+        all.iter().find(|t| t.name == name).ok_or_else(|| cut(name))?.number(key)
     };
     let n = trips.len().max(1) as f64;
     let mean = |of: &dyn Fn(&TripInfo) -> f64| trips.iter().map(of).sum::<f64>() / n;

@@ -259,7 +259,7 @@ impl Sumo {
         };
         let city = &built.city;
         if !self.watched {
-            self.watch(city)?;
+            self.watch(city, lights == Lights::Actuated)?;
         }
         let mut frame = Frame::default();
         match lights {
@@ -279,7 +279,7 @@ impl Sumo {
     }
 
     /// Asks to be told of everything after every step. If somebody else took the port, starts again on another one.
-    fn watch(&mut self, city: &City) -> std::result::Result<(), Failure> {
+    fn watch(&mut self, city: &City, actuated: bool) -> std::result::Result<(), Failure> {
         let mut tries = 0;
         loop {
             tries += 1;
@@ -304,7 +304,6 @@ impl Sumo {
                 Err(failure) if tries >= 5 => return Err(failure),
                 Err(_) => {
                     self.process = None;
-                    let actuated = self.set_by == Lights::Actuated;
                     self.start_process(actuated)
                         .map_err(|e| Failure { why: e.to_string(), refused: true })?;
                 }
@@ -352,7 +351,10 @@ impl Sumo {
             Ok(end) => end,
             Err(failure) => return self.died(failure),
         };
-        self.deaths_in_a_row = 0;
+        // A SUMO that dies in the middle of every episode dies in a row, too.
+        if end != End::Running {
+            self.deaths_in_a_row = 0;
+        }
         let stopped = self.state.as_ref().map_or(0.0, |s| s.lost + s.pending);
         Ok(Outcome { reward: REWARD * stopped / self.phases.len() as f64, end })
     }
