@@ -24,13 +24,11 @@ pub enum Reason {
     Flood,
     /// It is of another version of this format.
     OtherVersion,
-    /// It said what no honest agent says, and was kept with its numbers cut to the ranges of the model.
-    Clipped,
 }
 
 impl Reason {
     /// All reasons, in the order of their numbers.
-    pub const ALL: [Reason; 11] = [
+    pub const ALL: [Reason; 10] = [
         Reason::Malformed,
         Reason::OtherRun,
         Reason::Misaddressed,
@@ -41,7 +39,6 @@ impl Reason {
         Reason::Forged,
         Reason::Flood,
         Reason::OtherVersion,
-        Reason::Clipped,
     ];
 
     /// The name in reports.
@@ -57,7 +54,6 @@ impl Reason {
             Reason::Forged => "forged",
             Reason::Flood => "flood",
             Reason::OtherVersion => "other version",
-            Reason::Clipped => "clipped",
         }
     }
 }

@@ -64,7 +64,6 @@ mod network;
 mod pass;
 mod plan;
 mod policy;
-mod ranges;
 #[cfg(test)]
 mod testing;
 mod vectors;
@@ -83,5 +82,4 @@ pub use model::Metadata;
 pub use network::{DenseModel, DenseTensor, Network, encoder_asked_for};
 pub use pass::{Cache, Output, PassTimes};
 pub use policy::{Decision, Features, Policy, PolicyOutput, Scratch};
-pub use ranges::{Clip, MessageRanges, RangeMeter, trimmed_mean};
 pub use vectors::{Senders, Vectors};

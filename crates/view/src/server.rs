@@ -95,7 +95,11 @@ impl Server {
 
     /// Where the page is, for a browser on this machine.
     pub fn url(&self) -> String {
-        local_url(self.address)
+        let host = match self.address {
+            SocketAddr::V6(_) => "[::1]",
+            SocketAddr::V4(_) => "127.0.0.1",
+        };
+        format!("http://{host}:{}/", self.address.port())
     }
 
     /// Serves until the process ends.
@@ -115,16 +119,7 @@ impl Server {
     }
 }
 
-/// An address for a browser on this machine.
-pub(crate) fn local_url(address: SocketAddr) -> String {
-    let host = match address {
-        SocketAddr::V6(_) => "[::1]",
-        SocketAddr::V4(_) => "127.0.0.1",
-    };
-    format!("http://{host}:{}/", address.port())
-}
-
-pub(crate) fn listen(options: &Options) -> Result<std::net::TcpListener> {
+fn listen(options: &Options) -> Result<std::net::TcpListener> {
     let open = |port: u16| {
         let address = SocketAddr::new(options.address, port);
         std::net::TcpListener::bind(address)

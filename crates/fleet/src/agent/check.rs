@@ -13,13 +13,10 @@ impl Agent {
         if header.receiver != self.me {
             return Err(Reason::Misaddressed);
         }
-        // Who has sensors of its own is told nothing by any world.
-        let from_world = header.sender == Member::WORLD && !self.field;
+        let from_world = header.sender == Member::WORLD;
         match header.kind {
             MessageKind::Welcome if from_world => {
-                // Of the run that it is in already, an answer to an earlier question changes nothing.
-                let known = self.run.is_some_and(|(run, _)| run == header.run);
-                let fits = |welcome: Welcome| known || welcome.nonce == self.nonce;
+                let fits = |welcome: Welcome| welcome.nonce == self.nonce;
                 if !Welcome::read(payload).is_ok_and(fits) {
                     return Err(Reason::OtherRun);
                 }

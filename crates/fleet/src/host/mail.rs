@@ -78,8 +78,7 @@ impl Host {
         };
         self.send(index, MessageKind::Welcome, &welcome.write(), out);
         let guest = &mut self.guests[index];
-        // The first half of a nonce is an agent's life, the second one question.
-        let again = guest.joined && guest.nonce[..8] != join.nonce[..8];
+        let again = guest.joined && guest.nonce != join.nonce;
         (guest.joined, guest.settled, guest.nonce) = (true, join.settled, join.nonce);
         self.report.rejoined += u64::from(again);
         match self.phase {

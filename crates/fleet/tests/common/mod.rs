@@ -10,12 +10,6 @@ use std::sync::Arc;
 
 /// A team with random weights that are large enough for its decisions to differ.
 pub fn team(envs: &dyn Envs, seed: u64) -> (Arc<Policy>, Sharing) {
-    let network = network(envs, seed);
-    (Arc::new(network.policy().unwrap()), network.sharing())
-}
-
-/// Its network.
-pub fn network(envs: &dyn Envs, seed: u64) -> Network {
     let group = envs.spec().group.parse().unwrap();
     let setting = interface(envs.spec(), NetworkKind::Equivariant).unwrap();
     let config = NetworkConfig::usual(setting, NetworkKind::Equivariant, &group);
@@ -28,22 +22,20 @@ pub fn network(envs: &dyn Envs, seed: u64) -> Network {
         false => values,
     });
     network.set_parameters(scaled.collect::<Vec<Vec<f32>>>()).unwrap();
-    network
+    (Arc::new(network.policy().unwrap()), network.sharing())
 }
 
 /// A team, and its world to make environments of.
 pub struct Team {
     pub policy: Arc<Policy>,
     pub sharing: Sharing,
-    pub network: Network,
     world: WorldConfig,
 }
 
 impl Team {
     fn new(world: WorldConfig, seed: u64) -> Team {
         let (policy, sharing) = team(&*envs(&world), seed);
-        let network = network(&*envs(&world), seed);
-        Team { policy, sharing, network, world }
+        Team { policy, sharing, world }
     }
 
     pub fn envs(&self) -> Box<dyn Envs> {
