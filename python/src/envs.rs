@@ -62,6 +62,10 @@ impl Envs {
             let together = Together::new(num_envs, threads, some)?;
             let sight = Sight::new(observe, together.any())?;
             let shape = sight.shape(together.any())?;
+            if together.any().spec().actions.vectors().is_some() {
+                let why = "agents act by vectors, and Python environments take choices so far";
+                return Err(equimarl_worlds::Error::BadWorld(why.into()));
+            }
             Ok::<_, equimarl_worlds::Error>((together, sight, shape))
         };
         let (together, sight, shape) = make().map_err(value)?;

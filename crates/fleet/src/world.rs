@@ -34,6 +34,12 @@ pub(crate) fn check(envs: &dyn Envs, policy: &Policy) -> Result<Shape> {
         edge: acts.edge_dim(),
         senders: kinds.map(|(kind, s)| (s.kind.as_str(), acts.sender_dim(kind))).collect(),
     })?;
+    if spec.actions.vectors().is_some() {
+        return bad(format!(
+            "agents of {} act by vectors, and messages of fleets carry choices so far",
+            spec.world
+        ));
+    }
     if spec.actions.count() > MAX_ACTIONS {
         return bad(format!(
             "agents of {} have {} actions, and messages have room for {MAX_ACTIONS}",

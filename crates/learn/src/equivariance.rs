@@ -4,8 +4,9 @@
 
 use crate::error::{Error, Result};
 use crate::observe::observe;
-use equimarl_nn::{Policy, Sharing};
-use equimarl_worlds::{End, Envs, GroupAction, Purpose, Spec, Stream, uniform};
+use equimarl_group::Element;
+use equimarl_nn::{Gaussian, Policy, Sharing, squash};
+use equimarl_worlds::{End, Envs, GroupAction, Joint, Purpose, Spec, Stream};
 use serde::Serialize;
 use std::ops::Range;
 
@@ -19,7 +20,7 @@ const AT_ONCE: usize = 500;
 /// How far a policy is from turning with its world.
 #[derive(Clone, Debug, Serialize)]
 pub struct EquivarianceReport {
-    /// The largest difference of an action probability.
+    /// The largest difference of an action probability; of a mean or a deviation where agents act by vectors.
     pub policy_error: f64,
     /// The largest difference of the team value.
     pub value_error: f64,
@@ -38,7 +39,7 @@ pub struct EquivarianceReport {
 pub struct ElementError {
     /// The element.
     pub element: String,
-    /// The largest difference of an action probability.
+    /// The largest difference of an action probability; of a mean or a deviation where agents act by vectors.
     pub policy_error: f64,
     /// The largest difference of the team value.
     pub value_error: f64,
@@ -126,6 +127,12 @@ fn compare(
         for state in 0..states {
             for agent in 0..agents {
                 let row = |agent: usize, action: usize| ((state * agents + agent) * actions) + action;
+                if policy.acts_by_vectors() {
+                    let here = &said.log_probabilities[row(agent, 0)..][..actions];
+                    let there = &turned.log_probabilities[row(acts.agent(g, agent), 0)..][..actions];
+                    error.policy_error = distribution_gap(&acts, g, here, there, error.policy_error);
+                    continue;
+                }
                 for action in 0..actions {
                     let a = said.log_probabilities[row(agent, action)].exp();
                     let to = row(acts.agent(g, agent), acts.action(g, action));
@@ -164,6 +171,19 @@ fn compare(
     Ok(failing.map(|index| (index, layers[index].name.clone())))
 }
 
+/// How far the distribution of a vector is from turning: the largest difference of a number of its mean after the squash, and
+/// of its deviation before it. They say all about it.
+fn distribution_gap(acts: &GroupAction, g: Element, here: &[f32], there: &[f32], so_far: f64) -> f64 {
+    let (here, there) = (Gaussian::of(here), Gaussian::of(there));
+    let dim = here.mean.len();
+    let (mut mean, mut turned, mut found) = (vec![0.0; dim], vec![0.0; dim], vec![0.0; dim]);
+    squash(here.mean, &mut mean);
+    acts.vector(g, &mean, &mut turned);
+    squash(there.mean, &mut found);
+    let pairs = turned.iter().zip(&found).map(|(a, b)| (*a as f32, *b as f32));
+    pairs.chain([(here.deviation(), there.deviation())]).fold(so_far, |worst, (a, b)| worse(worst, a, b))
+}
+
 /// States from the middle of random episodes: after some steps of random actions.
 ///
 /// # Errors
@@ -175,13 +195,13 @@ pub fn random_states(envs: &dyn Envs, count: usize, seed: u64) -> Result<Box<dyn
 /// Those with these numbers.
 fn states_of(envs: &dyn Envs, numbers: Range<usize>, seed: u64) -> Result<Box<dyn Envs>> {
     let mut sample = envs.exact().ok_or_else(|| not_exact(envs.spec()))?.fork(numbers.len());
-    let mut actions = vec![0; envs.spec().agents];
+    let mut actions = Joint::of(envs.spec());
     for (e, number) in numbers.enumerate() {
         let mut stream = Stream::new(seed, Purpose::Audit, number as u64);
         sample.start(e, Stream::new(seed, Purpose::World, number as u64))?;
         for _ in 0..stream.below(60) {
-            uniform(sample.world(e), &mut stream, &mut actions);
-            if sample.step_one(e, &actions)?.end != End::Running {
+            actions.take_uniform(sample.world(e), &mut stream);
+            if actions.step(&mut *sample, e)?.end != End::Running {
                 sample.restart(e)?;
             }
         }

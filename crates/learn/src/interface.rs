@@ -16,6 +16,7 @@ pub fn interface(spec: &Spec, kind: NetworkKind) -> Result<Interface> {
         agents: spec.agents,
         image: spec.image.unwrap_or_default(),
         actions: rep.into(),
+        vectors: spec.actions.vectors().is_some(),
         team_image: spec.team_image.unwrap_or_default(),
         team_heads: if kind.is_central() { heads(spec, &acts, rep) } else { vec![] },
         features: spec.features.clone(),
@@ -32,7 +33,7 @@ pub fn interface(spec: &Spec, kind: NetworkKind) -> Result<Interface> {
 /// permutes all logits at once. A group that does not act on the whole world has none.
 fn heads(spec: &Spec, acts: &GroupAction, rep: &str) -> Vec<String> {
     let (agents, actions) = (spec.agents, spec.actions.count());
-    if !acts.is_global() {
+    if !acts.is_global() || spec.actions.vectors().is_some() {
         return vec![];
     }
     let still = acts.group.elements().all(|g| (0..agents).all(|i| acts.agent(g, i) == i));
@@ -55,6 +56,14 @@ pub fn check_fit(spec: &Spec, network: &equimarl_nn::NetworkConfig) -> Result<()
         team_image: spec.team_image,
         actions: spec.actions.count(),
     })?;
+    if network.interface.vectors != spec.actions.vectors().is_some() {
+        let does = |vectors: bool| if vectors { "act by vectors" } else { "choose" };
+        return Err(crate::error::Error::Mismatch(format!(
+            "this model was made for agents that {}, and agents of this world {}",
+            does(network.interface.vectors),
+            does(!network.interface.vectors)
+        )));
+    }
     let acts = GroupAction::new(spec)?;
     let senders = spec.senders.iter().enumerate().map(|(k, s)| (s.kind.as_str(), acts.sender_dim(k)));
     network.check_senses(&Senses {

@@ -48,7 +48,7 @@ pub use equivariance::{
 };
 pub use error::{Error, Result};
 pub use estimate::{Estimate, free_memory};
-pub use evaluate::{Games, Inference, evaluate};
+pub use evaluate::{Games, Inference, decide, evaluate};
 pub use folder::RunFolder;
 pub use interface::{check_fit, interface};
 pub use loss::{Loss, LossConfig, Samples};

@@ -8,7 +8,7 @@ use crate::evaluate::Inference;
 use crate::loss::{Loss, LossConfig, Samples};
 use crate::observe::{Observer, States};
 use crate::optimiser::Optimiser;
-use crate::rollout::Rollout;
+use crate::rollout::{Rollout, transform};
 use equimarl_group::Element;
 use equimarl_nn::{Batch, Cache, Network, Sharing};
 use equimarl_worlds::{Envs, GroupAction, Purpose, Registry, Resumed, Stream};
@@ -22,6 +22,8 @@ pub struct Trainer {
     pub(crate) environments: Box<dyn Envs>,
     /// How the group acts on the world.
     pub(crate) acts: GroupAction,
+    /// How long vectors may be by which agents act.
+    pub(crate) bound: f64,
     /// One stream of action choices per environment.
     pub(crate) choices: Vec<Stream>,
     pub(crate) shuffle: Stream,
@@ -150,6 +152,7 @@ impl Trainer {
             steps: 0,
             iterations: 0,
             measure: environments.spec().first_measure().map(|(which, _)| which),
+            bound: environments.spec().actions.vectors().map_or(1.0, |(bound, _)| bound),
             acts,
             rollout: Rollout::default(),
             memory,
@@ -223,14 +226,23 @@ impl Trainer {
         let acts = &self.acts;
         let Memory { batch, cache, samples, gradients, order, elements, .. } = &mut self.memory;
         let rollout = &self.rollout;
+        let (by_vectors, dim) = (self.network.acts_by_vectors(), acts.vector_dim());
         batch.clear();
         samples.clear();
         for copy in 0..copies {
             for (&s, &drawn) in order[places.clone()].iter().zip(&*elements) {
                 let g = if copies > 1 { copy } else { drawn };
                 self.acting.observer.collate(&rollout.states, [(s, g)], batch)?;
-                let team = &rollout.actions[s * agents..(s + 1) * agents];
-                samples.actions.extend(team.iter().map(|&a| acts.action(g, a)));
+                if by_vectors {
+                    for agent in s * agents..(s + 1) * agents {
+                        let at = samples.vectors.len();
+                        samples.vectors.extend_from_slice(&rollout.vectors[agent * dim..(agent + 1) * dim]);
+                        transform(acts, g, &mut samples.vectors[at..]);
+                    }
+                } else {
+                    let team = &rollout.actions[s * agents..(s + 1) * agents];
+                    samples.actions.extend(team.iter().map(|&a| acts.action(g, a)));
+                }
                 samples.log_probabilities.push(rollout.log_probabilities[copy * rollout.states.len() + s]);
                 samples.advantages.push(rollout.advantages[s]);
                 samples.returns.push(rollout.returns[s]);
@@ -248,7 +260,10 @@ impl Trainer {
             entropy: self.config.entropy_coefficient as f32,
         };
         let (said, gradient) = cache.output_gradient();
-        let loss = weights.loss(said, &batch.starts, samples, gradient)?;
+        let loss = match by_vectors {
+            false => weights.loss(said, &batch.starts, samples, gradient)?,
+            true => weights.loss_vectors(said, &batch.starts, samples, gradient)?,
+        };
         self.times.loss += start.elapsed();
         if !loss.total.is_finite() {
             return Err(diverged(&self.config, self.steps, &format!("the loss is {}", loss.total)));

@@ -79,8 +79,11 @@ pub struct Interface {
     /// Channels, height and width of an agent's image; zeros if it sees feature vectors.
     #[serde(alias = "picture")]
     pub image: [usize; 3],
-    /// How the group permutes an agent's actions.
+    /// How the group permutes an agent's actions, or acts on them if they are vectors.
     pub actions: String,
+    /// Whether agents act by vectors: then the policy head gives a mean and the logarithm of a deviation.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub vectors: bool,
     /// Channels, height and width of the image of the whole state, for central networks.
     #[serde(alias = "team_image")]
     #[serde(alias = "central_picture")]

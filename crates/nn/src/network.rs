@@ -257,6 +257,11 @@ impl Network {
         self.layers.actions
     }
 
+    /// Whether agents act by vectors, and do not choose.
+    pub fn acts_by_vectors(&self) -> bool {
+        self.config().interface.vectors
+    }
+
     /// Whether one network decides for the whole team.
     pub fn is_central(&self) -> bool {
         self.config().kind.is_central()

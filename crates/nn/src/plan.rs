@@ -197,17 +197,29 @@ impl NetworkConfig {
         if self.kind.is_central() { self.interface.team_image } else { self.interface.image }
     }
 
-    /// The number of actions of one agent.
+    /// The number of actions of one agent, or of the numbers of a vector by which it acts.
     ///
     /// # Errors
-    /// If the config does not say how the group permutes them.
+    /// If the config does not say how the group acts on them.
     pub fn actions(&self) -> Result<usize> {
-        Ok(action_rep(&self.group()?, &self.interface.actions)?.dim())
+        let group = self.group()?;
+        Ok(match self.interface.vectors {
+            false => action_rep(&group, &self.interface.actions)?.dim(),
+            true => features::feature_rep(&group, "an action", &self.interface.actions)?.dim(),
+        })
     }
 
     /// How the group permutes the logits of each head.
     fn heads(&self, group: &Group) -> Result<Vec<Rep>> {
         let interface = &self.interface;
+        if interface.vectors {
+            if self.kind.is_central() {
+                return bad(format!("a {} network decides by choices, not by vectors", self.kind));
+            }
+            // The mean turns like the vector, and the deviation is the same in every direction.
+            let mean = features::feature_rep(group, "an action", &interface.actions)?;
+            return Ok(vec![mean.plus(&Rep::trivial(group))?]);
+        }
         let actions = action_rep(group, &interface.actions)?;
         let heads: Result<Vec<Rep>> =
             interface.heads(self.kind).iter().map(|h| action_rep(group, h)).collect();

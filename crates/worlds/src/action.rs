@@ -11,7 +11,10 @@ pub struct GroupAction {
     pub group: Group,
     plane: Option<Plane>,
     agents: Option<Vec<Vec<usize>>>,
+    /// Where each element sends choices; empty where agents act by vectors.
     actions: Vec<Vec<usize>>,
+    /// The matrix of each element on vectors that agents act by, row by row.
+    vectors: Vec<Vec<f64>>,
     edge: Vec<Matrix>,
     features: Vec<Matrix>,
     senders: Vec<Vec<Matrix>>,
@@ -148,7 +151,14 @@ impl GroupAction {
         if marks > 0 && marks != names.len() {
             return Err(bad("actions", format!("has {} names and {marks} marks", names.len())));
         }
-        if !actions.is_permutation() {
+        if let Some((bound, _)) = spec.actions.vectors() {
+            if !(bound > 0.0 && bound.is_finite()) {
+                return Err(bad("actions", format!("has the bound {bound}, which has to be above 0")));
+            }
+            if !actions.is_orthogonal() {
+                return Err(bad("actions", format!("has the representation `{rep}`, which changes lengths")));
+            }
+        } else if !actions.is_permutation() {
             return Err(bad(
                 "actions",
                 format!("has the representation `{rep}`, which does not permute choices"),
@@ -180,8 +190,10 @@ impl GroupAction {
                 return Err(bad("references", format!("has `{reference}`, which is none of `controllers`")));
             }
         }
+        let choose = spec.actions.vectors().is_none();
         Ok(GroupAction {
-            actions: group.elements().map(|g| permuted(&actions, g)).collect(),
+            actions: group.elements().filter(|_| choose).map(|g| permuted(&actions, g)).collect(),
+            vectors: group.elements().filter(|_| !choose).map(|g| exactly(&actions, g)).collect(),
             plane,
             agents,
             edge,
@@ -205,6 +217,26 @@ impl GroupAction {
     #[inline]
     pub fn action(&self, g: Element, action: usize) -> usize {
         self.actions[g][action]
+    }
+
+    /// The vector by which the agent acts in the transformed world when it acts by `v` here.
+    ///
+    /// # Panics
+    /// If agents choose: the caller is a program, and it is wrong.
+    pub fn vector(&self, g: Element, v: &[f64], out: &mut [f64]) {
+        for (row, out) in self.vectors[g].chunks_exact(v.len().max(1)).zip(out) {
+            *out = row.iter().zip(v).map(|(a, b)| a * b).sum();
+        }
+    }
+
+    /// How many numbers a vector has that agents act by; 0 if they choose.
+    pub fn vector_dim(&self) -> usize {
+        self.vectors.first().map_or(0, |m| (m.len() as f64).sqrt().round() as usize)
+    }
+
+    /// Whether g only permutes and negates the numbers of vectors that agents act by, and so maps a box to itself.
+    pub fn vector_is_exact(&self, g: Element) -> bool {
+        self.vectors.get(g).is_none_or(|m| m.iter().all(|x| *x == 0.0 || x.abs() == 1.0))
     }
 
     /// How the group turns pixels, where it does.
@@ -251,6 +283,14 @@ impl GroupAction {
             matrix.apply(v, out);
         }
     }
+}
+
+/// The matrix of an element, row by row; nearly whole numbers are whole.
+fn exactly(rep: &Rep, g: Element) -> Vec<f64> {
+    let matrix = rep.matrix(g);
+    let tidy = |x: f64| if (x - x.round()).abs() < 1e-9 { x.round() } else { x };
+    let dim = matrix.nrows();
+    (0..dim * dim).map(|k| tidy(matrix[(k / dim, k % dim)])).collect()
 }
 
 /// Where every element sends each of the points that a representation permutes.

@@ -51,6 +51,33 @@ pub trait Envs: Send {
     /// If a simulator does not, or a list has the wrong length.
     fn step(&mut self, actions: &[usize], outcomes: &mut [Outcome]) -> Result<()>;
 
+    /// As [`Envs::step_one`] where agents act by vectors.
+    ///
+    /// # Errors
+    /// As [`Envs::step_one`]; or if a vector is one that agents may not do, or agents choose.
+    fn step_one_vectors(&mut self, _e: usize, vectors: &[f64]) -> Result<Outcome> {
+        check_vectors(self.spec(), vectors)?;
+        Err(Error::BadWorld("these environments take choices, not vectors".into()))
+    }
+
+    /// As [`Envs::step`] where agents act by vectors.
+    ///
+    /// # Errors
+    /// As [`Envs::step`] and [`Envs::step_one_vectors`].
+    fn step_vectors(&mut self, vectors: &[f64], outcomes: &mut [Outcome]) -> Result<()> {
+        check_lengths(
+            self.len(),
+            self.spec(),
+            vectors.len() / self.spec().actions.count().max(1),
+            outcomes.len(),
+        )?;
+        let each = self.spec().agents * self.spec().actions.count();
+        for (e, (outcome, vectors)) in outcomes.iter_mut().zip(vectors.chunks_exact(each)).enumerate() {
+            *outcome = self.step_one_vectors(e, vectors)?;
+        }
+        Ok(())
+    }
+
     /// Everything that the future depends on, as far as the world can tell, for a checkpoint.
     fn save(&self) -> Value;
 
@@ -177,8 +204,14 @@ impl<W: Exact> Envs for EnvBatch<W> {
         Ok(world.drawn_step(actions, stream))
     }
 
+    fn step_one_vectors(&mut self, e: usize, vectors: &[f64]) -> Result<Outcome> {
+        check_vectors(self.world_spec(), vectors)?;
+        let (world, stream) = self.one_mut(e);
+        Ok(world.drawn_step_vectors(vectors, stream))
+    }
+
     fn step(&mut self, actions: &[usize], outcomes: &mut [Outcome]) -> Result<()> {
-        check_lengths(self, actions, outcomes)?;
+        check_lengths(self.len(), self.world_spec(), actions.len(), outcomes.len())?;
         self.advance(actions, outcomes);
         Ok(())
     }
@@ -245,16 +278,20 @@ impl<W: Exact> ExactEnvs for EnvBatch<W> {
     }
 }
 
-fn check_lengths(envs: &dyn Envs, actions: &[usize], outcomes: &[Outcome]) -> Result<()> {
-    let (count, agents) = (envs.len(), envs.spec().agents);
-    if outcomes.len() == count && actions.len() == count * agents {
+fn check_lengths(count: usize, spec: &Spec, actions: usize, outcomes: usize) -> Result<()> {
+    let agents = spec.agents;
+    if outcomes == count && actions == count * agents {
         return Ok(());
     }
     Err(Error::BadWorld(format!(
-        "{count} environments of {agents} agents get {} actions and {} outcomes",
-        actions.len(),
-        outcomes.len()
+        "{count} environments of {agents} agents get {actions} actions and {outcomes} outcomes"
     )))
+}
+
+/// Vectors come from outside: from networks, and from people.
+fn check_vectors(spec: &Spec, vectors: &[f64]) -> Result<()> {
+    spec.actions.check_vectors(vectors)?;
+    check_lengths(1, spec, vectors.len() / spec.actions.count().max(1), 1)
 }
 
 /// Environments of a world that is not exact: a simulator, or a program in another language. States are not saved, so a
@@ -304,8 +341,13 @@ impl<W: World> Envs for Loose<W> {
         self.worlds[e].step(actions, &mut self.streams[e])
     }
 
+    fn step_one_vectors(&mut self, e: usize, vectors: &[f64]) -> Result<Outcome> {
+        check_vectors(self.worlds[0].spec(), vectors)?;
+        self.worlds[e].step_vectors(vectors, &mut self.streams[e])
+    }
+
     fn step(&mut self, actions: &[usize], outcomes: &mut [Outcome]) -> Result<()> {
-        check_lengths(self, actions, outcomes)?;
+        check_lengths(self.worlds.len(), self.worlds[0].spec(), actions.len(), outcomes.len())?;
         let agents = self.spec().agents;
         for (e, (outcome, actions)) in outcomes.iter_mut().zip(actions.chunks_exact(agents)).enumerate() {
             *outcome = self.step_one(e, actions)?;

@@ -146,6 +146,7 @@ fn samples(batch: &Batch, actions: usize) -> Samples {
     Samples {
         advantages,
         returns,
+        vectors: vec![],
         log_probabilities: vec![-team * (actions as f32).ln(); batch.states()],
         actions: (0..batch.agents()).map(|i| i % actions).collect(),
     }

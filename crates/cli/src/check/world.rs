@@ -11,7 +11,7 @@ use anyhow::{Context, Result, bail};
 use clap::Args as ClapArgs;
 use equimarl_files::{MARK, write_file};
 use equimarl_group::Group;
-use equimarl_worlds::{AuditReport, ElementReport};
+use equimarl_worlds::{AuditReport, ElementReport, STEP_ROUNDING};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -107,24 +107,35 @@ fn save(report: &AuditReport, world: &str, folder: &Path, force: &Force) -> Resu
 
 fn text(report: &AuditReport, world: &str, group: &str, files: &[Option<PathBuf>]) -> String {
     let mut text = format!(
-        "{world} under {group}: {} random steps, every one with every element, all comparisons exact\n\n",
-        report.steps
+        "{world} under {group}: {} random steps, every one with every element, {}\n\n",
+        report.steps,
+        match report.elements.iter().any(|e| e.actions.is_some()) {
+            false => "all comparisons exact".to_string(),
+            true => format!("exact, or to {STEP_ROUNDING:e} where a turn rounds"),
+        }
     );
     let verdict = |holds: bool| String::from(if holds { "holds" } else { "FAILS" });
     let row = |e: &ElementReport| {
-        let rules = verdict(e.counterexample.is_none());
-        [e.element.clone(), rules].into_iter().chain(e.start.as_ref().map(|s| verdict(s.holds))).collect()
+        let more = [&e.actions, &e.start].into_iter().flatten().map(|v| verdict(v.holds));
+        [e.element.clone(), verdict(e.counterexample.is_none())].into_iter().chain(more).collect()
     };
     let rows: Vec<Vec<String>> = report.elements.iter().map(row).collect();
-    // The law of the start is a column where the world says what it is.
-    let columns = ["element", "rewards, transitions, observations, graph", "start"];
-    text += &table(&columns[..rows.first().map_or(2, Vec::len)], &rows);
+    // Vectors that agents may do, and the law of the start, are columns where there are some.
+    let first = report.elements.first();
+    let has = |of: fn(&ElementReport) -> bool| first.is_some_and(of);
+    let mut columns = vec!["element", "rewards, transitions, observations, graph"];
+    columns.extend(has(|e| e.actions.is_some()).then_some("actions"));
+    columns.extend(has(|e| e.start.is_some()).then_some("start"));
+    text += &table(&columns, &rows);
     for (element, file) in report.elements.iter().zip(files) {
         if let Some(found) = &element.counterexample {
             text += &format!("\n{} fails at step {}: {}\n", element.element, found.step, found.text);
             if let Some(file) = file {
                 text += &format!("  the state is saved in {}\n", file.display());
             }
+        }
+        if let Some(why) = element.actions.as_ref().and_then(|actions| actions.text.as_ref()) {
+            text += &format!("\n{} fails in what agents may do: {why}\n", element.element);
         }
         if let Some(why) = element.start.as_ref().and_then(|start| start.text.as_ref()) {
             text += &format!("\n{} fails at the start of episodes: {why}\n", element.element);
@@ -133,6 +144,9 @@ fn text(report: &AuditReport, world: &str, group: &str, files: &[Option<PathBuf>
     let rules = report.elements.iter().all(|e| e.counterexample.is_none());
     let verdict = match (report.holds, rules) {
         (true, _) => "is symmetric as far as these steps go",
+        (false, true) if report.elements.iter().any(|e| e.actions.as_ref().is_some_and(|a| !a.holds)) => {
+            "has this symmetry in its rules, and not in what agents may do"
+        }
         (false, true) => {
             "has this symmetry but for the law of its start: the best policy has it, what training meets has not"
         }

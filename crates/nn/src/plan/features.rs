@@ -164,7 +164,7 @@ impl Interface {
 
 /// How the group acts on features. Products and images are left out of the language here: a few letters of them make
 /// gigabytes.
-fn feature_rep(group: &Group, what: &str, text: &str) -> Result<Rep> {
+pub(super) fn feature_rep(group: &Group, what: &str, text: &str) -> Result<Rep> {
     if text.len() > MAX_FEATURE_TEXT {
         return bad(format!(
             "the representation of {what} takes more than {MAX_FEATURE_TEXT} bytes to write"

@@ -4,6 +4,7 @@ use super::arena::{Arena, Shape};
 use super::bodies::Integrator;
 use crate::error::{Error, Result};
 use crate::settings::{Opt, Settings};
+use crate::spec::Region;
 
 /// More bodies than this would need more memory than any machine for experiments of this kind has.
 pub(crate) const MOST_BODIES: usize = 100_000;
@@ -17,6 +18,18 @@ pub(crate) struct Common {
     /// How far agents hear, if not everybody.
     pub radius: Option<f64>,
     pub step_limit: usize,
+    /// Whether agents act by vectors, and not by mpe2's five choices.
+    pub continuous: bool,
+}
+
+impl Common {
+    /// The vectors that agents may do if they act by vectors: mpe2's are a box, and in a disc nothing has corners.
+    pub fn region(&self) -> Region {
+        match self.arena.shape {
+            Shape::Square => Region::Box,
+            Shape::Disc => Region::Ball,
+        }
+    }
 }
 
 impl Default for Common {
@@ -26,6 +39,7 @@ impl Default for Common {
             arena: Arena { shape: Shape::Square, half: 1.0 },
             radius: None,
             step_limit: 25,
+            continuous: false,
         }
     }
 }
@@ -38,7 +52,7 @@ pub(crate) fn options() -> Vec<Opt> {
             "arena",
             "square",
             "SHAPE",
-            "where episodes start: `square` as in mpe2, or `disc`, which every turn leaves as it is",
+            "where episodes start, and which vectors agents may do: `square` as in mpe2, or `disc`, which every turn leaves as it is",
         ),
         Opt::new(
             "integrator",
@@ -47,6 +61,8 @@ pub(crate) fn options() -> Vec<Opt> {
             "what a step changes first: `position-first` as in mpe2, or `velocity-first` as in the original MPE",
         ),
         Opt::new("step_limit", 25usize, "T", "steps of an episode"),
+        Opt::new("actions", "discrete", "KIND", "`discrete`, mpe2's five choices, or `continuous`: vectors")
+            .added_later("discrete"),
     ]
 }
 
@@ -63,6 +79,15 @@ impl Common {
             arena: Arena { shape: shape(settings.text("arena")?)?, half: 1.0 },
             radius: radius(settings.text("radius")?)?,
             step_limit,
+            continuous: match settings.text("actions")? {
+                "discrete" => false,
+                "continuous" => true,
+                other => {
+                    return Err(Error::BadWorld(format!(
+                        "`actions` is discrete or continuous, not `{other}`"
+                    )));
+                }
+            },
         })
     }
 }

@@ -41,6 +41,7 @@ impl registry::Definition for Definition {
         all
     }
 
+    /// Vectors in a disc have all turns; what is claimed is what all settings have.
     fn symmetries(&self, _settings: &Settings) -> Symmetries {
         Symmetries { largest: "D4".into(), usual: "D4".into() }
     }

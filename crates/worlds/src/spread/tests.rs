@@ -239,3 +239,65 @@ fn states_are_saved_edited_and_drawn() {
     }
     assert!(world.edit(&Edit::moved("agent 0", [-1.0, 0.0])).is_err());
 }
+
+#[test]
+fn vectors_in_a_disc_have_every_turn_and_boxes_have_not() {
+    let continuous = usual().with("actions", "continuous");
+    for (arena, group, rules, actions, start) in [
+        ("disc", "D4", true, true, true),
+        ("disc", "C8", true, true, true),
+        ("disc", "D16", true, true, true),
+        ("disc", "C7", true, true, true),
+        ("square", "D4", true, true, true),
+        ("square", "C8", true, false, false),
+    ] {
+        let report = audit(&spread(&continuous.clone().with("arena", arena), group), 200, 1);
+        let all = |f: &dyn Fn(&crate::ElementReport) -> bool| report.elements.iter().all(f);
+        let found = (
+            all(&|e| e.counterexample.is_none()),
+            all(&|e| e.actions.as_ref().unwrap().holds),
+            all(&|e| e.start.as_ref().unwrap().holds),
+        );
+        assert_eq!(found, (rules, actions, start), "{arena} under {group}: {:?}", report.elements[1]);
+        assert_eq!(report.holds, rules && actions && start);
+    }
+    let report = audit(&spread(&continuous, "C8"), 50, 1);
+    let text = report.elements[1].actions.clone().unwrap().text.unwrap();
+    assert!(text.contains("which is beyond the box of 1"), "{text}");
+}
+
+#[test]
+fn vectors_that_agents_may_not_do_are_refused() {
+    use crate::Envs;
+    for (arena, bad) in [
+        ("disc", [0.9, 0.9]),
+        ("disc", [f64::NAN, 0.0]),
+        ("square", [1.1, 0.0]),
+        ("square", [0.0, f64::INFINITY]),
+        ("square", [0.0, f64::NAN]),
+    ] {
+        let settings = usual().with("actions", "continuous").with("arena", arena).with("agents", 1usize);
+        let mut envs = EnvBatch::of(&spread(&settings, "D4"), 1);
+        let before = Envs::save(&envs);
+        let error = envs.step_one_vectors(0, &bad).unwrap_err().to_string();
+        assert!(error.contains("vectors are finite and"), "{error}");
+        assert_eq!(Envs::save(&envs), before);
+        assert!(envs.step_one_vectors(0, &[0.5, 0.5]).is_ok());
+        assert!(envs.step_one_vectors(0, &[0.5]).is_err());
+    }
+    let mut envs = EnvBatch::of(&spread(&usual(), "D4"), 1);
+    assert!(envs.step_one_vectors(0, &[0.0; 6]).unwrap_err().to_string().contains("choose"));
+}
+
+#[test]
+fn a_greedy_team_of_vectors_is_better_than_one_of_choices_and_turns_along() {
+    let settings = usual().with("actions", "continuous").with("arena", "disc");
+    let mean = |settings: &Settings, name: &str| {
+        let mut envs = EnvBatch::of(&spread(settings, "D4"), 1);
+        let mut controller = Named::new(name, &envs.worlds()[0]).unwrap();
+        play(&mut envs, &mut controller, 200, 1).unwrap().total.mean
+    };
+    let (greedy, random) = (mean(&settings, "greedy"), mean(&settings, "random"));
+    let choices = mean(&usual().with("arena", "disc"), "greedy");
+    assert!(greedy > random + 5.0 && greedy > choices, "{greedy} {random} {choices}");
+}
