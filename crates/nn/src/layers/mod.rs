@@ -7,6 +7,7 @@
 mod dictionary;
 mod edge_round;
 mod encoder;
+pub mod frequency;
 mod linear;
 mod messages;
 mod round;
