@@ -29,7 +29,7 @@ pub(crate) struct Envs {
     /// The process in which a call last began: after a fork, a lock that is held is held by nobody.
     caller: AtomicU32,
     spec: Arc<Spec>,
-    world: WorldConfig,
+    pub(crate) world: WorldConfig,
     count: usize,
     threads: usize,
     sight: Sight,
@@ -293,7 +293,7 @@ impl Envs {
     }
 
     /// The same, once there are episodes.
-    fn started(&self) -> PyResult<MutexGuard<'_, Together>> {
+    pub(crate) fn started(&self) -> PyResult<MutexGuard<'_, Together>> {
         let together = self.lock()?;
         if together.started {
             return Ok(together);
@@ -301,7 +301,7 @@ impl Envs {
         Err(PyRuntimeError::new_err("there is no episode yet; call reset() first"))
     }
 
-    fn check(&self, environment: usize) -> PyResult<()> {
+    pub(crate) fn check(&self, environment: usize) -> PyResult<()> {
         if environment < self.count {
             return Ok(());
         }

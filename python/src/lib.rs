@@ -4,14 +4,17 @@
 //! every call, and belong to whoever made them. The face that people use is in `python/equimarl`.
 
 mod arrays;
+mod audit;
 mod basis;
 mod envs;
 mod error;
 mod group;
+mod model;
 mod options;
 mod part;
 mod picture;
 mod sight;
+mod space;
 mod together;
 
 // `equimarl-render` keeps its raster and its letters to itself. These are its files, not copies of them.
@@ -24,11 +27,17 @@ mod raster;
 #[pyo3::pymodule]
 mod _core {
     #[pymodule_export]
+    use crate::audit::{audit, declared, neighbours};
+    #[pymodule_export]
     use crate::basis::{basis, bias_basis};
     #[pymodule_export]
     use crate::envs::Envs;
     #[pymodule_export]
     use crate::group::{Group, Rep};
     #[pymodule_export]
+    use crate::model::Model;
+    #[pymodule_export]
     use crate::options::worlds;
+    #[pymodule_export]
+    use crate::space::Space;
 }
