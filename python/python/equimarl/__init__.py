@@ -3,6 +3,8 @@
 - `Batch`: thousands of environments of a world at once, in NumPy arrays that are written in place.
 - `equimarl.zoo`: the same worlds for PettingZoo (``pip install equimarl[zoo]``).
 - `group`, `rep`, `basis`, `bias_basis`: finite groups, their representations, and all maps that commute with them.
+- `audit`, `GroupAction`: is an environment, ours or anybody's, as symmetric as somebody says?
+- `equimarl.torch`: equivariant layers for PyTorch, and our models in it (``pip install equimarl[torch]``).
 - `worlds`: what worlds there are, and their options.
 
 >>> import equimarl
@@ -14,21 +16,28 @@
 from importlib import import_module
 from types import ModuleType
 
+from ._audit import AuditReport, Counterexample, ElementReport, GroupAction, audit, moves
 from ._batch import Batch, Infos
 from ._core import Group, Rep
 from ._groups import basis, bias_basis, group, rep
 from ._worlds import Option, WorldInfo, worlds
 
 __all__ = [
+    "AuditReport",
     "Batch",
+    "Counterexample",
+    "ElementReport",
     "Group",
+    "GroupAction",
     "Infos",
     "Option",
     "Rep",
     "WorldInfo",
+    "audit",
     "basis",
     "bias_basis",
     "group",
+    "moves",
     "rep",
     "worlds",
 ]
@@ -37,6 +46,6 @@ __version__ = "0.1.0"
 
 def __getattr__(name: str) -> ModuleType:
     """Modules that need more than NumPy are imported when somebody asks for them."""
-    if name == "zoo":
-        return import_module("equimarl.zoo")
+    if name in ("torch", "zoo"):
+        return import_module(f"equimarl.{name}")
     raise AttributeError(f"module 'equimarl' has no attribute {name!r}")

@@ -1,0 +1,107 @@
+"""Is an environment as symmetric as somebody says? See `audit`."""
+
+from typing import Any, Literal
+
+from .._core import Group
+from .._groups import group as _group
+from ._action import GroupAction, moves
+from ._exact import NotExact, audit_starts, audit_states, can_set_states
+from ._ours import audit_ours, declared_action, envs_of
+from ._report import AuditReport, Counterexample, ElementReport
+from ._statistical import audit_statistical
+from ._team import Team
+
+__all__ = ["AuditReport", "Counterexample", "ElementReport", "GroupAction", "audit", "moves"]
+
+
+def audit(
+    env: Any,
+    action: GroupAction | str | Group,
+    *,
+    tier: Literal["auto", "exact", "deterministic", "statistical"] = "auto",
+    seed: int = 0,
+    steps: int = 2000,
+    episodes: int = 400,
+    max_steps: int = 100,
+    level: float = 0.05,
+    permutations: int = 999,
+    tolerance: float = 1e-5,
+) -> AuditReport:
+    """Is an environment symmetric? Any PettingZoo ``ParallelEnv``, or one of our worlds.
+
+    >>> import equimarl
+    >>> report = equimarl.audit(equimarl.Batch("traffic", rows=2, cols=2), "D4", steps=20)
+    >>> report.verdict, report.element("r").verdict
+    ('refuted', 'holds')
+    >>> print(report.element("m").text)
+    REFUTED at step 0: m is not a symmetry of 2 x 2 junctions: it maps the lane of 7 cells along ...
+
+    There are three tiers, and the report says which one it was. ``"auto"`` takes the strictest that the environment allows.
+
+    - ``"exact"``: the environment can be set to a state, and `action.state` transforms states. It has ``get_state()`` and
+      ``set_state(state)``; a state includes everything that a step draws. Every one of `steps` random steps is tried with
+      every element. Our own worlds know how they transform, so the name of a group is enough for them.
+    - ``"deterministic"``: episodes can be begun from a state, ``reset(options={"state": s})`` with ``s`` as ``env.state()``
+      gives it, and steps draw nothing. Whole episodes are compared with transformed ones.
+    - ``"statistical"``: anything else. `episodes` random episodes of at most `max_steps` steps; one half is transformed and
+      compared with the other. It finds what is broken, with a p-value; it never proves symmetry. The start comes first:
+      where its law is not symmetric, nothing follows about the dynamics. A wholly symmetric environment is refuted with a
+      probability of at most `level`.
+
+    The same `seed` gives the same report, if the environment heeds seeds. What the environment raises comes through.
+    """
+    _check(seed=seed, steps=steps, episodes=episodes, max_steps=max_steps, permutations=permutations)
+    if not 0 < level < 1:
+        raise ValueError(f"`level` is {level}; it must be between 0 and 1")
+    if tolerance < 0:
+        raise ValueError(f"`tolerance` is {tolerance}; it must be at least 0")
+    if tier not in ("auto", "exact", "deterministic", "statistical"):
+        raise ValueError(f'`tier` is {tier!r}; it must be "auto", "exact", "deterministic" or "statistical"')
+    if not isinstance(action, GroupAction | str | Group):
+        raise TypeError(f"`action` must be a GroupAction, or a group for one of our worlds, not {type(action).__name__}")
+    ours = envs_of(env)
+    if ours is not None and tier in ("auto", "exact"):
+        return audit_ours(ours, _group(action) if isinstance(action, str) else action, steps, seed)
+    if not isinstance(action, GroupAction):
+        if ours is None:
+            raise TypeError("a group alone does not say how it acts on this environment; give a GroupAction")
+        action = declared_action(ours, _group(action))
+    team = Team(env, action)
+    notes: tuple[str, ...] = ()
+    if tier in ("auto", "exact", "deterministic"):
+        reports = {
+            "exact": (lambda: audit_states(team, steps, seed, tolerance), _no_states(team)),
+            "deterministic": (lambda: audit_starts(team, steps, max_steps, seed, tolerance), _no_starts(team)),
+        }
+        for name, (run, impossible) in reports.items():
+            if tier not in ("auto", name):
+                continue
+            try:
+                if impossible is None:
+                    return run()
+            except NotExact as error:
+                impossible = str(error)
+            if tier == name:
+                raise ValueError(f'tier="{name}" is impossible here: {impossible}')
+            notes += (f"Not {name}: {impossible}.",)
+    return audit_statistical(team, episodes, max_steps, seed, level, permutations, notes)
+
+
+def _no_states(team: Team) -> str | None:
+    if team.action.state is None:
+        return "the GroupAction has no `state`"
+    return None if can_set_states(team.env) else "the environment has no get_state and set_state"
+
+
+def _no_starts(team: Team) -> str | None:
+    if team.action.state is None:
+        return "the GroupAction has no `state`"
+    return None if callable(getattr(team.env, "state", None)) else "the environment has no state()"
+
+
+def _check(**numbers: int) -> None:
+    for name, number in numbers.items():
+        if not isinstance(number, int) or isinstance(number, bool):
+            raise TypeError(f"`{name}` must be a whole number, not {type(number).__name__}")
+        if number < (0 if name == "seed" else 1):
+            raise ValueError(f"`{name}` is {number}; it must be at least {0 if name == 'seed' else 1}")

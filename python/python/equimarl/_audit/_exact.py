@@ -1,0 +1,181 @@
+"""Exact tiers: environments whose states can be set, or whose episodes can be begun from a given state.
+
+For every element g, along random rollouts::
+
+    rewards and ends of (g s, g a) = those of (s, a), of transformed agents
+    observations after it          = transformed observations
+    next(g s, g a)                 = g next(s, a)
+"""
+
+import copy
+from typing import Any
+
+import numpy as np
+
+from ._report import AuditReport, Counterexample, ElementReport
+from ._team import Numbers, Step, Team
+
+
+class NotExact(Exception):
+    """This tier cannot be used here; the text says why."""
+
+
+def can_set_states(env: Any) -> bool:
+    """Whether states can be taken and set."""
+    return callable(getattr(env, "get_state", None)) and callable(getattr(env, "set_state", None))
+
+
+def audit_states(team: Team, steps: int, seed: int, tolerance: float) -> AuditReport:
+    """States are set and transformed."""
+    env, action, group = team.env, team.action, team.group
+    rng = np.random.default_rng([seed, 1])
+    found: dict[int, Counterexample] = {}
+    running = False
+    for t in range(steps):
+        if not running:
+            team.reset(_env_seed(rng))
+        before = copy.deepcopy(env.get_state())
+        joint = team.draw(rng)
+        taken = team.step(joint, f"in step {t}")
+        running, after = bool(env.agents), copy.deepcopy(env.get_state())
+        for g in group.elements:
+            if g in found:
+                continue
+            name = group.names[g]
+            env.set_state(copy.deepcopy(before) if g == 0 else action.transformed_state(name, copy.deepcopy(before)))
+            turned = team.step(team.turn_actions(g, joint), f"in step {t}, transformed by {name}")
+            wrong = differs(team, g, taken, turned, tolerance)
+            if wrong is None:
+                expected = after if g == 0 else action.transformed_state(name, copy.deepcopy(after))
+                if (where := unequal(expected, env.get_state(), tolerance)) is not None:
+                    wrong = f"the step leads elsewhere: {where}"
+            if wrong is not None and g == 0:
+                raise NotExact(
+                    "the same state and the same actions gave two different steps, so chance is not a part of the state "
+                    f"({wrong}); put what is drawn into the state, or ask for tier=\"statistical\""
+                )
+            if wrong is not None:
+                found[g] = Counterexample(wrong, t, before, team.choices(joint) if env.agents else joint)
+        env.set_state(after)
+    return AuditReport(
+        group.name,
+        "exact",
+        tuple(_element(group.names[g], found.get(g)) for g in group.elements),
+        f"{steps} random steps; numbers agree to {tolerance:g}",
+    )
+
+
+def audit_starts(team: Team, steps: int, max_steps: int, seed: int, tolerance: float) -> AuditReport:
+    """Episodes are begun from transformed starts, and go on without chance."""
+    env, action, group = team.env, team.action, team.group
+    rng = np.random.default_rng([seed, 2])
+    found: dict[int, Counterexample] = {}
+    done = episodes = 0
+    while done < steps:
+        first = team.reset(_env_seed(rng))
+        start = copy.deepcopy(env.state())
+        actions: list[Numbers] = []
+        record: list[Step] = []
+        while env.agents and len(record) < min(max_steps, steps):
+            actions.append(team.draw(rng))
+            record.append(team.step(actions[-1], f"in step {len(record)}"))
+        done, episodes = done + len(record), episodes + 1
+        for g in group.elements:
+            if g in found:
+                continue
+            name = group.names[g]
+            begin = start if g == 0 else action.transformed_state(name, copy.deepcopy(start))
+            # Another seed: what comes from it is not a part of the state.
+            seen, present = team.reset(_env_seed(rng), {"state": copy.deepcopy(begin)})
+            if (where := unequal(begin, env.state(), tolerance)) is not None:
+                raise NotExact(f"`reset(options={{\"state\": ...}})` does not begin in that state: {where}")
+            expected = Step(first[0], first[1], *(np.zeros(len(team.agents)) for _ in range(3)))
+            wrong = differs(team, g, expected, Step(seen, present, *(np.zeros(len(team.agents)) for _ in range(3))), tolerance)
+            step = 0
+            while wrong is None and step < len(record):
+                if not env.agents:
+                    wrong = "the transformed episode ends early"
+                    break
+                turned = team.step(team.turn_actions(g, actions[step]), f"in step {step}, transformed by {name}")
+                wrong = differs(team, g, record[step], turned, tolerance)
+                step += wrong is None
+            if wrong is not None and g == 0:
+                raise NotExact(
+                    f"the same start and the same actions gave two different episodes ({wrong}), so this environment is not "
+                    'deterministic; ask for tier="statistical"'
+                )
+            if wrong is not None:
+                found[g] = Counterexample(wrong, step, start, np.array(actions[: step + 1]))
+    return AuditReport(
+        group.name,
+        "deterministic",
+        tuple(_element(group.names[g], found.get(g)) for g in group.elements),
+        f"{episodes} random starts, {done} steps; numbers agree to {tolerance:g}",
+    )
+
+
+def differs(team: Team, g: int, here: Step, turned: Step, tolerance: float) -> str | None:
+    """What is not as it should be in the transformed step, in words."""
+    expected_present = team.turn_each(g, here.present)
+    if (expected_present != turned.present).any():
+        i = int(np.flatnonzero(expected_present != turned.present)[0])
+        return f"{team.agents[i]} {'is not' if expected_present[i] else 'is'} there in the transformed environment"
+    wanted = team.turn_observations(g, here.observations, here.present)
+    far = ~_near(wanted, turned.observations, tolerance)
+    if far.any():
+        k = int(np.flatnonzero(far)[0])
+        i = next(i for i, part in enumerate(team.seen) if part.start <= k < part.stop)
+        return (
+            f"{team.agents[i]} should observe {wanted[k]:.6g} in place {k - team.seen[i].start} of the transformed "
+            f"environment, and observes {turned.observations[k]:.6g}"
+        )
+    for what in ("rewards", "terminations", "truncations"):
+        wanted = team.turn_each(g, getattr(here, what)).astype(float)
+        given = getattr(turned, what).astype(float)
+        far = ~_near(wanted, given, tolerance)
+        if far.any():
+            i = int(np.flatnonzero(far)[0])
+            if what == "rewards":
+                return f"{team.agents[i]} should get {wanted[i]:.6g} in the transformed environment, and gets {given[i]:.6g}"
+            return f"{what} change: {team.agents[i]} should have {bool(wanted[i])}, and has {bool(given[i])}"
+    return None
+
+
+def _near(a: Numbers, b: Numbers, tolerance: float) -> Any:
+    return np.abs(a - b) <= tolerance * np.maximum(1.0, np.maximum(np.abs(a), np.abs(b)))
+
+
+def unequal(a: Any, b: Any, tolerance: float, where: str = "the state") -> str | None:
+    """Where two states differ, if they do."""
+    if isinstance(a, dict) and isinstance(b, dict):
+        if a.keys() != b.keys():
+            return f"{where} has the keys {sorted(map(str, b))} instead of {sorted(map(str, a))}"
+        pairs = [(f"{where}[{key!r}]", a[key], b[key]) for key in a]
+    elif isinstance(a, list | tuple) and isinstance(b, list | tuple):
+        if len(a) != len(b):
+            return f"{where} has {len(b)} entries instead of {len(a)}"
+        pairs = [(f"{where}[{k}]", one, other) for k, (one, other) in enumerate(zip(a, b, strict=True))]
+    else:
+        try:
+            x, y = np.asarray(a, float), np.asarray(b, float)
+        except (TypeError, ValueError):
+            return None if a == b else f"{where} is {b!r} instead of {a!r}"
+        if x.shape != y.shape:
+            return f"{where} has the shape {y.shape} instead of {x.shape}"
+        far = np.argwhere(~_near(x, y, tolerance))
+        if len(far):
+            at = tuple(far[0])
+            place = "".join(f"[{k}]" for k in at)
+            return f"{where}{place} is {y[at]:.6g} instead of {x[at]:.6g}"
+        return None
+    return next((found for path, one, other in pairs if (found := unequal(one, other, tolerance, path)) is not None), None)
+
+
+def _element(name: str, found: Counterexample | None) -> ElementReport:
+    if found is None:
+        return ElementReport(name, "holds", "holds")
+    return ElementReport(name, "refuted", f"REFUTED at step {found.step}: {found.text}", counterexample=found)
+
+
+def _env_seed(rng: np.random.Generator) -> int:
+    return int(rng.integers(10_000, 2**31))
