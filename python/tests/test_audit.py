@@ -91,8 +91,9 @@ def test_states_that_can_be_set_are_audited_exactly() -> None:
     for broken, part in [({"wind": 1e-3}, "observe"), ({"favour": 1e-3}, "should get"), ({"crooked": 1e-3}, "observe")]:
         report = audit(Settable(noise=0.0, **broken), pond_action(state=settled), steps=100)
         assert report.verdict == "refuted", broken
-        # Everything is to the right: what leaves it alone is the mirror that turns up into down, or nothing.
-        assert [one.element for one in report.elements if one.verdict == "holds"] == (["e"] if "crooked" in broken else ["e", "m"])
+        # What goes to the right is left alone by the mirror that makes down of up; what is sheared, by the half turn.
+        left = [one.element for one in report.elements if one.verdict == "holds"]
+        assert left == (["e", "r2"] if "crooked" in broken else ["e", "m"])
         found = report.element("r").counterexample
         assert found is not None and part in found.text and found.state is not None
     wrong = pond_action(state=lambda element, state: state)
@@ -138,7 +139,7 @@ def test_a_symmetric_pond_is_not_refuted_and_says_what_that_means() -> None:
     assert str(audit(Pond(), pond_action(), episodes=200)) == str(report)
 
 
-@pytest.mark.parametrize("broken", [{"wind": 0.3}, {"uneven": 0.6}, {"favour": 0.3}])
+@pytest.mark.parametrize("broken", [{"wind": 0.3}, {"uneven": 0.6}, {"favour": 0.8}])
 def test_broken_dynamics_are_found(broken: dict[str, float]) -> None:
     report = audit(Pond(**broken), pond_action(), episodes=400)
     assert report.verdict == "refuted", str(report)
@@ -167,7 +168,7 @@ def test_exchanged_agents() -> None:
 def test_continuous_actions() -> None:
     for name in ("D4", "C8"):
         action = GroupAction(name, observations="2*rotation", actions="rotation")
-        report = audit(Pond(continuous=True), action, episodes=300)
+        report = audit(Pond(continuous=True), action, episodes=600)
         # A square pond is none of eight directions: its shore is found, or its start.
         assert report.refuted == (name == "C8"), str(report)
     assert audit(Pond(continuous=True, uneven=1.0), GroupAction("D4", observations="2*rotation", actions="rotation"),
@@ -227,7 +228,7 @@ def spread_action(name: str, **more: Any) -> GroupAction:
 
 def spread(**options: Any) -> Any:
     simple_spread_v3 = pytest.importorskip("mpe2.simple_spread_v3", reason="mpe2 is not installed")
-    return simple_spread_v3.parallel_env(N=3, max_cycles=15, **options)
+    return simple_spread_v3.parallel_env(**{"N": 3, "max_cycles": 15, **options})
 
 
 def test_simple_spread_has_d4() -> None:
@@ -248,7 +249,7 @@ def test_simple_spread_has_no_c8() -> None:
 
 def test_simple_spread_exactly() -> None:
     """mpe2 keeps its state in plain arrays, so ten lines make the exact tier possible."""
-    env = spread()
+    env = spread(max_cycles=1000)
 
     class Exact:
         def __getattr__(self, name: str) -> Any:
@@ -259,13 +260,11 @@ def test_simple_spread_exactly() -> None:
 
         def get_state(self) -> Any:
             bodies = [(b.state.p_pos.copy(), b.state.p_vel.copy()) for b in self.world().entities]
-            return {"bodies": bodies, "agents": list(env.agents), "steps": env.unwrapped.steps}
+            return {"bodies": bodies}
 
         def set_state(self, state: Any) -> None:
             for body, (place, velocity) in zip(self.world().entities, state["bodies"], strict=True):
                 body.state.p_pos, body.state.p_vel = place.copy(), velocity.copy()
-            env.unwrapped.steps = state["steps"]
-            env.unwrapped.agents = list(state["agents"])
 
     def turned(element: str, state: Any) -> Any:
         turn = rep("D4", "rotation").matrices(element)
