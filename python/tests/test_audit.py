@@ -88,7 +88,12 @@ def test_the_statistical_tier_on_wildlife() -> None:
 def test_states_that_can_be_set_are_audited_exactly() -> None:
     report = audit(Settable(noise=0.0), pond_action(state=settled), steps=100)
     assert (report.tier, report.verdict) == ("exact", "holds")
-    for broken, part in [({"wind": 1e-3}, "observe"), ({"favour": 1e-3}, "should get"), ({"crooked": 1e-3}, "observe")]:
+    cases: list[tuple[dict[str, Any], str]] = [
+        ({"wind": 1e-3}, "observe"),
+        ({"favour": 1e-3}, "should get"),
+        ({"crooked": 1e-3}, "observe"),
+    ]
+    for broken, part in cases:
         report = audit(Settable(noise=0.0, **broken), pond_action(state=settled), steps=100)
         assert report.verdict == "refuted", broken
         # What goes to the right is left alone by the mirror that makes down of up; what is sheared, by the half turn.
@@ -140,7 +145,7 @@ def test_a_symmetric_pond_is_not_refuted_and_says_what_that_means() -> None:
 
 
 @pytest.mark.parametrize("broken", [{"wind": 0.3}, {"uneven": 0.6}, {"favour": 0.8}])
-def test_broken_dynamics_are_found(broken: dict[str, float]) -> None:
+def test_broken_dynamics_are_found(broken: dict[str, Any]) -> None:
     report = audit(Pond(**broken), pond_action(), episodes=400)
     assert report.verdict == "refuted", str(report)
     assert report.element("r").verdict == "refuted" and report.element("m").verdict == "not refuted"
@@ -148,7 +153,7 @@ def test_broken_dynamics_are_found(broken: dict[str, float]) -> None:
 
 
 @pytest.mark.parametrize("broken", [{"corner": 0.3}, {"crooked": 0.5}])
-def test_broken_starts_are_found_first(broken: dict[str, float]) -> None:
+def test_broken_starts_are_found_first(broken: dict[str, Any]) -> None:
     report = audit(Pond(**broken), pond_action(), episodes=400)
     assert report.element("r").verdict == "start not symmetric", str(report)
 

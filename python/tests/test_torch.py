@@ -85,7 +85,9 @@ def test_rounds_turn() -> None:
     piers = normals(2, 8, seed=2)
 
     def run(g: int) -> tuple[torch.Tensor, torch.Tensor]:
-        turn = lambda one, r: one @ tensor(r.matrices(g)).T  # noqa: E731
+        def turn(one: torch.Tensor, by: equimarl.Rep) -> torch.Tensor:
+            return one @ tensor(by.matrices(g)).T
+
         y, f = turn(x, features), turn(e, edge)
         pier = (torch.tensor([0, 2]), turn(e[:2], edge), turn(piers, rep("D4", "regular")))
         return paper(y, receivers, senders, f), own(y, [(receivers, f, y[senders]), pier])
@@ -165,7 +167,7 @@ def compare(model: Any, network: Network, seed: int) -> float:
         found, values = network(*(torch.from_numpy(part) for part in (seen, receivers, senders, edges)), given)
     found = found[0] if found.dim() == 3 else found
     assert logits.shape == tuple(found.shape)
-    return max(float(np.abs(logits - found.numpy()).max()), abs(value - float(values.mean())))
+    return max(float(np.abs(logits - found.numpy()).max()), abs(float(value) - float(values.mean())))
 
 
 @pytest.mark.skipif(not MODELS, reason="this is no clone: the trained models are not here")
@@ -177,7 +179,7 @@ def test_trained_models_load(file: Path, tmp_path: Path) -> None:
     # Back: what was changed in PyTorch is played by our code.
     with torch.no_grad():
         for k, parameter in enumerate(network.parameters()):
-            parameter += 0.05 * normals(*parameter.shape, seed=k)
+            parameter.add_(0.05 * normals(*parameter.shape, seed=k))
     network.save(tmp_path / "model.safetensors", {"trained": "in PyTorch"})
     again = _core.Model.load(tmp_path / "model.safetensors")
     assert json.loads(again.metadata())["extra"] == {"trained": "in PyTorch"}
@@ -204,7 +206,7 @@ def test_networks_for_feature_vectors(kind: str, group: str, tmp_path: Path) -> 
     network = Network(json.loads(text), {"name": "landmarks"}, generator=torch.Generator().manual_seed(4))
     with torch.no_grad():
         for k, parameter in enumerate(network.parameters()):
-            parameter += 0.1 * normals(*parameter.shape, seed=k)
+            parameter.add_(0.1 * normals(*parameter.shape, seed=k))
     network.save(tmp_path / "own.safetensors")
     ours = _core.Model.load(tmp_path / "own.safetensors")
     assert max(compare(ours, network, seed) for seed in range(5)) < TOLERANCE

@@ -11,6 +11,7 @@ import copy
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ._report import AuditReport, Counterexample, ElementReport
 from ._team import Numbers, Step, Team
@@ -89,8 +90,7 @@ def audit_starts(team: Team, steps: int, max_steps: int, seed: int, tolerance: f
             seen, present = team.reset(_env_seed(rng), {"state": copy.deepcopy(begin)})
             if (where := unequal(begin, env.state(), tolerance)) is not None:
                 raise NotExact(f"`reset(options={{\"state\": ...}})` does not begin in that state: {where}")
-            expected = Step(first[0], first[1], *(np.zeros(len(team.agents)) for _ in range(3)))
-            wrong = differs(team, g, expected, Step(seen, present, *(np.zeros(len(team.agents)) for _ in range(3))), tolerance)
+            wrong = differs(team, g, _begun(*first), _begun(seen, present), tolerance)
             step = 0
             while wrong is None and step < len(record):
                 if not env.agents:
@@ -112,6 +112,12 @@ def audit_starts(team: Team, steps: int, max_steps: int, seed: int, tolerance: f
         tuple(_element(group.names[g], found.get(g)) for g in group.elements),
         f"{episodes} random starts, {done} steps; numbers agree to {tolerance:g}",
     )
+
+
+def _begun(seen: Numbers, present: NDArray[np.bool_]) -> Step:
+    """A start: nothing was rewarded and nothing has ended."""
+    nothing = np.zeros(len(present))
+    return Step(seen, present, nothing, nothing > 0, nothing > 0)
 
 
 def differs(team: Team, g: int, here: Step, turned: Step, tolerance: float) -> str | None:

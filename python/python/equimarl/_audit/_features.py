@@ -173,11 +173,11 @@ class Table:
             kinds += [changes, done, [f"the reward of {a}" for a in agents]]
         single = [name for kind in kinds for name in kind]
         if group == 1:
-            for i, j in zip(*np.triu_indices(len(self._names)), strict=True):
-                yield f"the square of {self._names[i]} times the square of {self._names[j]}"
-            for k in range(WAVES):
-                some = np.flatnonzero(self._waves[0][: len(single), k])
-                yield f"a wave of {', '.join(single[int(s)] for s in some)}"
+            for s, t in zip(*np.triu_indices(len(self._names)), strict=True):
+                yield f"the square of {self._names[s]} times the square of {self._names[t]}"
+            for wave in range(WAVES):
+                some = np.flatnonzero(self._waves[0][: len(single), wave])
+                yield f"a wave of {', '.join(single[int(k)] for k in some)}"
             return
         if group == 2:
             yield from (f"{self._names[o]} times {self._names[p]} one step later times {done[a]}" for o, p, a in self._triples.T)

@@ -15,7 +15,7 @@ import numpy as np
 
 from ._features import Episode, Table, turned
 from ._report import AuditReport, Counterexample, ElementReport
-from ._team import Team
+from ._team import Numbers, Team
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,9 @@ def play(team: Team, episodes: int, max_steps: int, seed: int) -> list[Episode]:
 def _episode(team: Team, seed: int, max_steps: int, rng: np.random.Generator) -> Episode:
     first, there = team.reset(seed)
     seen, present = [first], [there]
-    actions, rewards, ends = [], [], []
+    actions: list[Numbers] = []
+    rewards: list[Numbers] = []
+    ends: list[Numbers] = []
     while team.env.agents and len(actions) < max_steps:
         # Drawn for everybody, also for those who are gone: they do nothing in one world and in the other.
         drawn = team.draw(rng)

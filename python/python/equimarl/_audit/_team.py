@@ -227,7 +227,7 @@ class _Sees:
 
     def numbers(self, seen: Any, when: str) -> Numbers:
         if self.choices is not None:
-            return np.eye(self.choices)[int(seen) - self.start]
+            return one_hot(self.choices, int(seen) - self.start, f"{self.agent} observes {seen} {when}")
         try:
             array = np.asarray(seen, float)
         except (TypeError, ValueError):
@@ -304,11 +304,12 @@ class _Does:
 
     def draw(self, rng: np.random.Generator) -> Numbers:
         if self.choices is not None:
-            return np.eye(self.choices)[rng.integers(self.choices)]
+            return one_hot(self.choices, int(rng.integers(self.choices)), "")
         if self.radius is None:
             return rng.uniform(self.low, self.high)
-        direction = rng.normal(size=self.size)
-        return self.radius * rng.random() ** (1 / self.size) * direction / np.linalg.norm(direction)
+        direction: Numbers = rng.normal(size=self.size)
+        length = float(self.radius * rng.random() ** (1 / self.size) / np.linalg.norm(direction))
+        return length * direction
 
     def choice(self, encoded: Numbers) -> Any:
         if self.choices is not None:
@@ -324,6 +325,15 @@ def check_env(env: Any) -> None:
         raise TypeError("this environment takes turns (AEC); convert it with pettingzoo.utils.aec_to_parallel")
     if missing:
         raise TypeError(f"{type(env).__name__} is no PettingZoo ParallelEnv: it has no {', '.join(missing)}")
+
+
+def one_hot(count: int, which: int, what: str) -> Numbers:
+    """A choice as ones and zeros."""
+    if not 0 <= which < count:
+        raise ValueError(f"{what}, and there are {count} of these")
+    out = np.zeros(count)
+    out[which] = 1.0
+    return out
 
 
 def tidy(matrix: Numbers) -> Numbers:

@@ -68,8 +68,12 @@ class Network(nn.Module):
                 self._nested(name, layer)
 
     def _edge(self, group: Group) -> Rep:
-        text = self.network["interface"].get("edge") or ("rotation" if group.order > 1 else "2*trivial")
-        return Rep(group, text)
+        if text := self.network["interface"].get("edge"):
+            return Rep(group, text)
+        try:
+            return Rep(group, "rotation")
+        except ValueError:
+            return Rep(group, "natural")
 
     def _output_before(self, name: str) -> str:
         at = next(k for k, row in enumerate(self._rows) if row["name"] == name)
@@ -145,7 +149,9 @@ class Network(nn.Module):
         heads = [row["name"] for row in self._rows if row["name"].startswith("policy")]
         logits = torch.cat([self.get_submodule(name)(x) for name in heads], -1)
         values: Tensor = self.get_submodule("value")(x)[..., 0]
-        return (logits.unflatten(-1, (self.network["interface"]["agents"], -1)) if self._central else logits), values
+        if self._central:
+            logits = logits.view(len(logits), self.network["interface"]["agents"], -1)
+        return logits, values
 
     def _features(
         self, own: Tensor, receivers: Tensor, senders: Tensor, edges: Tensor, others: Sequence[tuple[Tensor, Tensor, Tensor]]
