@@ -81,7 +81,7 @@ def audit(
                 impossible = str(error)
             if tier == name:
                 raise ValueError(f'tier="{name}" is impossible here: {impossible}')
-            notes += (f"Not {name}: {impossible}.",)
+            notes += (f"It was not {name}: {impossible}.",)
     return audit_statistical(team, episodes, max_steps, seed, level, permutations, notes)
 
 

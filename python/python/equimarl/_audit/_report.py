@@ -3,8 +3,8 @@
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-Tier = Literal["exact", "deterministic", "statistical"]
-Verdict = Literal["holds", "not refuted", "refuted", "start not symmetric"]
+_Tier = Literal["exact", "deterministic", "statistical"]
+_Verdict = Literal["holds", "not refuted", "refuted", "start not symmetric"]
 
 _HOW: dict[str, str] = {
     "exact": "exact: states were set and transformed, every step with every element",
@@ -38,7 +38,7 @@ class ElementReport:
 
     element: str
     """Its name."""
-    verdict: Verdict
+    verdict: _Verdict
     """What it came to."""
     text: str
     """The same, in words."""
@@ -58,7 +58,7 @@ class AuditReport:
 
     group: str
     """The group."""
-    tier: Tier
+    tier: _Tier
     """How it was tested."""
     elements: tuple[ElementReport, ...]
     """What was found for every group element."""
@@ -68,9 +68,9 @@ class AuditReport:
     """What else is worth knowing: why no stricter tier was used."""
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> _Verdict:
         """The worst of all elements."""
-        worst: tuple[Verdict, ...] = ("refuted", "start not symmetric", "not refuted", "holds")
+        worst: tuple[_Verdict, ...] = ("refuted", "start not symmetric", "not refuted", "holds")
         return min((one.verdict for one in self.elements), key=worst.index)
 
     @property

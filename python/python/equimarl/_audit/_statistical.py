@@ -34,23 +34,26 @@ def audit_statistical(
     group = team.group
     if episodes < 20:
         raise ValueError(f"`episodes` is {episodes}; with fewer than 20 nothing can be found")
-    # Fewer could not get below the level: two families, three groups of numbers.
-    fewest = int(np.ceil(2 * 3 * 2 * max(1, len(group.generators)) / level)) - 1
-    permutations = max(permutations, fewest)
     data = play(team, episodes, max_steps, seed)
     half = len(data) // 2
     plain, other = data[:half], data[half:]
 
-    def compare(g: int, start: bool) -> Test:
-        rng = np.random.default_rng([seed, 5, g, int(start)])
-        return permuted(team, plain, [turned(team, g, e) for e in other], start, permutations, rng)
+    def tested(elements: list[int]) -> dict[int, ElementReport]:
+        # Fewer could not get below the level: for the start and for the rest, of three groups, twice as many as needed.
+        enough = max(permutations, int(np.ceil(12 * len(elements) / level)) - 1)
+
+        def compare(g: int, start: bool) -> Test:
+            rng = np.random.default_rng([seed, 5, g, int(start)])
+            return permuted(team, plain, [turned(team, g, e) for e in other], start, enough, rng)
+
+        return _tested(team, elements, level, compare)
 
     found: dict[int, ElementReport] = {0: ElementReport("e", "holds", "holds, as it does anywhere")}
-    found |= _tested(team, [g for g in group.generators if g != 0], level, compare)
+    found |= tested([g for g in group.generators if g != 0])
     rest = [g for g in group.elements if g not in found]
     if any(one.verdict != "not refuted" for g, one in found.items() if g != 0):
         # What the generators have in common is gone; each of the others may still hold.
-        found |= _tested(team, rest, level, compare)
+        found |= tested(rest)
     else:
         text = "not refuted: a product of elements that were not refuted"
         found |= {g: ElementReport(group.names[g], "not refuted", text) for g in rest}
@@ -59,7 +62,7 @@ def audit_statistical(
         group.name,
         "statistical",
         tuple(found[g] for g in group.elements),
-        f"{len(data)} episodes, {steps} steps, {permutations} permutations of whole episodes; level {level:g} for everything "
+        f"{len(data)} episodes, {steps} steps, at least {permutations} permutations of whole episodes; level {level:g} for everything "
         "together",
         notes,
     )
@@ -138,7 +141,9 @@ def permuted(
     rows, k = table.groups[group], worst[group]
     name = next(name for number, name in enumerate(table.names(group)) if number == k)
     here, there = rows[: len(a), k].mean(dtype=float), rows[len(a) :, k].mean(dtype=float)
-    return Test(p, f"the mean of {name} is {here:.3g} here and {there:.3g} transformed (in standard units)")
+    if "percentile" in name:
+        return Test(p, f"{name} happens in {here:.1%} of all steps here and in {there:.1%} transformed")
+    return Test(p, f"the mean of {name} is {here:.3g} here and {there:.3g} transformed, in standard units")
 
 
 def holm(p_values: dict[int, float]) -> dict[int, float]:
