@@ -34,7 +34,7 @@ def audit(
     >>> report.verdict, report.element("r").verdict
     ('refuted', 'holds')
     >>> print(report.element("m").text)
-    REFUTED at step 0: m is not a symmetry of 2 x 2 junctions: it maps the lane of 7 cells along ...
+    REFUTED at step 0: m is not a symmetry of 2 x 2 junctions: it maps the lane of 15 cells along ...
 
     There are three tiers, and the report says which one it was. ``"auto"`` takes the strictest that the environment allows.
 
