@@ -13,7 +13,9 @@ import equimarl
 from equimarl import _core, basis, rep
 
 if os.environ.get("EQUIMARL_NEED_TORCH") != "1":
-    pytest.importorskip("torch", reason="PyTorch is not installed: the torch comparison did not run")
+    pytest.importorskip(
+        "torch", reason="PyTorch is not installed: the torch comparison did not run", exc_type=ImportError
+    )
 import torch  # noqa: E402
 
 from equimarl.torch import EdgeRound, EquivariantConv2d, EquivariantLinear, MessageRound, Network  # noqa: E402

@@ -37,6 +37,7 @@ def audit_states(team: Team, steps: int, seed: int, tolerance: float) -> AuditRe
             team.reset(_env_seed(rng))
         before = copy.deepcopy(env.get_state())
         joint = team.draw(rng)
+        chosen = team.choices(joint)
         taken = team.step(joint, f"in step {t}")
         running, after = bool(env.agents), copy.deepcopy(env.get_state())
         for g in group.elements:
@@ -56,7 +57,7 @@ def audit_states(team: Team, steps: int, seed: int, tolerance: float) -> AuditRe
                     f"({wrong}); put what is drawn into the state, or ask for tier=\"statistical\""
                 )
             if wrong is not None:
-                found[g] = Counterexample(wrong, t, before, team.choices(joint) if env.agents else joint)
+                found[g] = Counterexample(wrong, t, before, chosen)
         env.set_state(after)
     return AuditReport(
         group.name,

@@ -14,7 +14,8 @@ from ._team import tidy
 
 def envs_of(env: Any) -> _core.Envs | None:
     """The environments that a `Batch` or a `zoo` environment of ours is made of."""
-    envs = getattr(getattr(env, "unwrapped", env), "_envs", None)
+    # A wrapper is another environment than what it wraps.
+    envs = getattr(env, "_envs", None)
     return envs if isinstance(envs, _core.Envs) else None
 
 
