@@ -3,9 +3,6 @@
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-_Tier = Literal["exact", "deterministic", "statistical"]
-_Verdict = Literal["holds", "not refuted", "refuted", "start not symmetric"]
-
 _HOW: dict[str, str] = {
     "exact": "exact: states were set and transformed, every step with every element",
     "deterministic": "exact for deterministic environments: episodes from transformed starts, step by step",
@@ -38,7 +35,7 @@ class ElementReport:
 
     element: str
     """Its name."""
-    verdict: _Verdict
+    verdict: Literal["holds", "not refuted", "refuted", "start not symmetric"]
     """What it came to."""
     text: str
     """The same, in words."""
@@ -58,7 +55,7 @@ class AuditReport:
 
     group: str
     """The group."""
-    tier: _Tier
+    tier: Literal["exact", "deterministic", "statistical"]
     """How it was tested."""
     elements: tuple[ElementReport, ...]
     """What was found for every group element."""
@@ -68,9 +65,9 @@ class AuditReport:
     """What else is worth knowing: why no stricter tier was used."""
 
     @property
-    def verdict(self) -> _Verdict:
+    def verdict(self) -> Literal["holds", "not refuted", "refuted", "start not symmetric"]:
         """The worst of all elements."""
-        worst: tuple[_Verdict, ...] = ("refuted", "start not symmetric", "not refuted", "holds")
+        worst = ("refuted", "start not symmetric", "not refuted", "holds")
         return min((one.verdict for one in self.elements), key=worst.index)
 
     @property
