@@ -12,7 +12,8 @@ from pond import MOVES, Pond, Settable
 import equimarl
 from equimarl import GroupAction, audit, group, moves, rep
 from equimarl._audit._statistical import holm
-from equimarl._audit._team import Team, fewest_points
+from equimarl._audit._joint import Joint
+from equimarl._audit._parts import fewest_points
 
 
 def pond_action(name: str = "D4", boats: int = 2, **more: Any) -> GroupAction:
@@ -404,7 +405,7 @@ def test_options() -> None:
 def test_transformations_compose() -> None:
     """g (h x) = (g h) x, for observations, actions, agents and images."""
     swap = {"r": {"boat_0": "boat_1", "boat_1": "boat_0"}}
-    team = Team(Pond(), GroupAction("D4", observations="2*rotation", actions=MOVES, agents=swap))
+    team = Joint(Pond(), GroupAction("D4", observations="2*rotation", actions=MOVES, agents=swap))
     rng = np.random.default_rng(0)
     seen, present = rng.normal(size=(5, 8)), np.ones((5, 2), bool)
     done = np.stack([team.draw(rng) for _ in range(5)])
@@ -422,7 +423,7 @@ def test_images_turn_as_pixels_do() -> None:
         def observation_space(self, agent: str) -> Any:
             return SimpleNamespace(low=0, high=1, shape=(2, 5, 5))
 
-    team = Team(Pictures(), GroupAction("D4", observations="image", actions=MOVES))
+    team = Joint(Pictures(), GroupAction("D4", observations="image", actions=MOVES))
     picture = np.random.default_rng(1).normal(size=100)
     for g, matrix in enumerate(rep("D4", "4*pixels(5)").matrices()):
         assert np.array_equal(team.turn_observations(g, picture, np.ones(2, bool)), matrix @ picture)

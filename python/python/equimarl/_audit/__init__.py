@@ -1,15 +1,17 @@
 """Is an environment as symmetric as somebody says? See `audit`."""
 
+from operator import index
 from typing import Any, Literal
 
 from .._core import Group
 from .._groups import group as _group
+from .._own import own_envs
 from ._action import GroupAction, moves
-from ._exact import NotExact, audit_starts, audit_states, can_set_states
-from ._ours import audit_ours, declared_action, envs_of
+from ._exact import NotExact, audit_starts, audit_states, can_set_states, takes_options
+from ._ours import audit_ours, declared_action
 from ._report import AuditReport, Counterexample, ElementReport
 from ._statistical import audit_statistical
-from ._team import Team
+from ._joint import Joint
 
 __all__ = ["AuditReport", "Counterexample", "ElementReport", "GroupAction", "audit", "moves"]
 
@@ -39,18 +41,23 @@ def audit(
     There are three tiers, and the report says which one it was. ``"auto"`` takes the strictest that the environment allows.
 
     - ``"exact"``: the environment can be set to a state, and `action.state` transforms states. It has ``get_state()`` and
-      ``set_state(state)``; a state includes everything that a step draws. Every one of `steps` random steps is tried with
-      every element. Our own worlds know how they transform, so the name of a group is enough for them.
+      ``set_state(state)``; a state includes everything that a step depends on: what it will draw, the time, and who is there
+      (``env.agents``). A random generator in the state is no such thing if a step draws from it: nobody can turn what it will
+      draw, so the audit goes on statistically. Every one of `steps` random steps is tried with every element. Our own worlds
+      know how they transform, so the name of a group is enough for them.
     - ``"deterministic"``: episodes can be begun from a state, ``reset(options={"state": s})`` with ``s`` as ``env.state()``
-      gives it, and steps draw nothing. Whole episodes are compared with transformed ones.
+      gives it, and steps draw nothing. Whole episodes are compared with transformed ones. An environment that has
+      ``get_state()`` is audited so only if asked for: then `action.state` gets what ``env.state()`` gives.
     - ``"statistical"``: anything else. `episodes` random episodes of at most `max_steps` steps; one half is transformed and
       compared with the other. It finds what is broken, with a p-value; it never proves symmetry. The start comes first:
       where its law is not symmetric, nothing follows about the dynamics. A wholly symmetric environment is refuted with a
-      probability of at most `level`.
+      probability of at most `level`; where a generator is refuted, the other elements are tested at `level` once more.
 
-    The same `seed` gives the same report, if the environment heeds seeds. What the environment raises comes through.
+    The same `seed` gives the same report, if the environment heeds seeds. The audit plays in the environment that it is given
+    (and not in a copy), and leaves it wherever that ends. What the environment raises comes through.
     """
-    _check(seed=seed, steps=steps, episodes=episodes, max_steps=max_steps, permutations=permutations)
+    seed, steps, episodes = _whole("seed", seed), _whole("steps", steps), _whole("episodes", episodes)
+    max_steps, permutations = _whole("max_steps", max_steps), _whole("permutations", permutations)
     if not 0 < level < 1:
         raise ValueError(f"`level` is {level}; it must be between 0 and 1")
     if tolerance < 0:
@@ -59,19 +66,21 @@ def audit(
         raise ValueError(f'`tier` is {tier!r}; it must be "auto", "exact", "deterministic" or "statistical"')
     if not isinstance(action, GroupAction | str | Group):
         raise TypeError(f"`action` must be a GroupAction, or a group for one of our worlds, not {type(action).__name__}")
-    ours = envs_of(env)
+    ours = own_envs(env)
     if ours is not None and tier in ("auto", "exact"):
         return audit_ours(ours, _group(action) if isinstance(action, str) else action, steps, seed)
     if not isinstance(action, GroupAction):
         if ours is None:
             raise TypeError("a group alone does not say how it acts on this environment; give a GroupAction")
         action = declared_action(ours, _group(action))
-    team = Team(env, action)
+    team = Joint(env, action)
     notes: tuple[str, ...] = ()
     if tier in ("auto", "exact", "deterministic"):
         for name, impossible in (("exact", _no_states(team)), ("deterministic", _no_starts(team))):
             if tier not in ("auto", name):
                 continue
+            if name == "deterministic" and tier == "auto" and can_set_states(team.env):
+                continue  # `state` is for what get_state gives.
             try:
                 if impossible is None and name == "exact":
                     return audit_states(team, steps, seed, tolerance)
@@ -85,21 +94,28 @@ def audit(
     return audit_statistical(team, episodes, max_steps, seed, level, permutations, notes)
 
 
-def _no_states(team: Team) -> str | None:
+def _no_states(team: Joint) -> str | None:
     if team.action.state is None:
         return "the GroupAction has no `state`"
     return None if can_set_states(team.env) else "the environment has no get_state and set_state"
 
 
-def _no_starts(team: Team) -> str | None:
+def _no_starts(team: Joint) -> str | None:
     if team.action.state is None:
         return "the GroupAction has no `state`"
-    return None if callable(getattr(team.env, "state", None)) else "the environment has no state()"
+    if not callable(getattr(team.env, "state", None)):
+        return "the environment has no state()"
+    if not takes_options(team.env):
+        return "the environment's reset has no `options`"
+    return None
 
 
-def _check(**numbers: int) -> None:
-    for name, number in numbers.items():
-        if not isinstance(number, int) or isinstance(number, bool):
-            raise TypeError(f"`{name}` must be a whole number, not {type(number).__name__}")
-        if number < (0 if name == "seed" else 1):
-            raise ValueError(f"`{name}` is {number}; it must be at least {0 if name == 'seed' else 1}")
+def _whole(name: str, given: int) -> int:
+    try:
+        number = index(given)
+    except TypeError:
+        raise TypeError(f"`{name}` must be a whole number, not {type(given).__name__}") from None
+    least = 0 if name == "seed" else 1
+    if number < least:
+        raise ValueError(f"`{name}` is {number}; it must be at least {least}")
+    return number

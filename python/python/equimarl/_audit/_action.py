@@ -66,8 +66,8 @@ class GroupAction:
         for name, moves in (agents or {}).items():
             if name not in generators:
                 raise ValueError(f"`agents` says where {name!r} sends agents; the generators of {self.group.name} are {', '.join(generators)}")
-            if sorted(moves) != sorted(moves.values()):
-                raise ValueError(f"`agents` of {name!r} is no permutation: it sends {', '.join(moves)} to {', '.join(moves.values())}")
+            if len(moves) != len(set(moves.values())) or set(moves) != set(moves.values()):
+                raise ValueError(f"`agents` of {name!r} is no permutation: it sends {', '.join(map(str, moves))} to {', '.join(map(str, moves.values()))}")
             self.agents[name] = dict(moves)
         #: How it acts on states.
         self.state: Rep | Transform | None = state if callable(state) or state is None else self._rep("state", state)

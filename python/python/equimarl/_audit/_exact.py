@@ -8,13 +8,17 @@ For every element g, along random rollouts::
 """
 
 import copy
+import inspect
+import random
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ._report import AuditReport, Counterexample, ElementReport
-from ._team import Numbers, Step, Team
+from ._joint import Joint, Step
+from ._parts import Numbers
 
 
 class NotExact(Exception):
@@ -26,7 +30,54 @@ def can_set_states(env: Any) -> bool:
     return callable(getattr(env, "get_state", None)) and callable(getattr(env, "set_state", None))
 
 
-def audit_states(team: Team, steps: int, seed: int, tolerance: float) -> AuditReport:
+def takes_options(env: Any) -> bool:
+    """Whether `reset` can be given options; not every environment's can."""
+    try:
+        parameters = inspect.signature(env.reset).parameters.values()
+    except (TypeError, ValueError):
+        return True
+    return any(one.name == "options" or one.kind is one.VAR_KEYWORD for one in parameters)
+
+
+def _state_of(get: Callable[[], Any], name: str) -> Any:
+    """A state. PettingZoo's ParallelEnv has a `state` that is not implemented."""
+    try:
+        return copy.deepcopy(get())
+    except NotImplementedError:
+        raise NotExact(f"the environment's {name}() is not implemented") from None
+
+
+def generators(state: Any, where: str = "the state") -> Iterator[tuple[str, Any]]:
+    """Random generators in a state, and the states that they are in."""
+    if (own := _generator(state)) is not None:
+        yield where, own
+    elif isinstance(state, dict):
+        for key, one in state.items():
+            yield from generators(one, f"{where}[{key!r}]")
+    elif isinstance(state, list | tuple):
+        for k, one in enumerate(state):
+            yield from generators(one, f"{where}[{k}]")
+
+
+def _generator(one: Any) -> Any:
+    """The state of a random generator, however it is written down; None of anything else."""
+    match one:
+        case np.random.Generator():
+            return one.bit_generator.state
+        case np.random.BitGenerator():
+            return one.state
+        case np.random.RandomState():
+            return one.get_state()
+        case random.Random():
+            return one.getstate()
+        case {"bit_generator": _, "state": _}:
+            return one
+        case ("MT19937", *_) | (int(), tuple(), float() | None) if len(one) in (3, 5):
+            return one  # What RandomState.get_state and random.getstate give.
+    return None
+
+
+def audit_states(team: Joint, steps: int, seed: int, tolerance: float) -> AuditReport:
     """States are set and transformed."""
     env, action, group = team.env, team.action, team.group
     rng = np.random.default_rng([seed, 1])
@@ -35,16 +86,28 @@ def audit_states(team: Team, steps: int, seed: int, tolerance: float) -> AuditRe
     for t in range(steps):
         if not running:
             team.reset(_env_seed(rng))
-        before = copy.deepcopy(env.get_state())
+        before, there = _state_of(env.get_state, "get_state"), set(env.agents)
         joint = team.draw(rng)
         chosen = team.choices(joint)
         taken = team.step(joint, f"in step {t}")
-        running, after = bool(env.agents), copy.deepcopy(env.get_state())
+        running, after = bool(env.agents), _state_of(env.get_state, "get_state")
+        drawn = dict(generators(after))
+        for where, was in generators(before):
+            if unequal(was, drawn.get(where), 0.0) is not None:
+                raise NotExact(
+                    f"a step draws from {where}, a random generator, and a transformed state would draw the same, which is not "
+                    "transformed; put what is drawn into the state instead"
+                )
         for g in group.elements:
             if g in found:
                 continue
             name = group.names[g]
             env.set_state(copy.deepcopy(before) if g == 0 else action.transformed_state(name, copy.deepcopy(before)))
+            if g == 0 and set(env.agents) != there:
+                raise NotExact(
+                    f"set_state() does not restore who is there: `env.agents` is {sorted(map(str, env.agents))}, and was "
+                    f"{sorted(map(str, there))}; make it a part of the state"
+                )
             turned = team.step(team.turn_actions(g, joint), f"in step {t}, transformed by {name}")
             wrong = differs(team, g, taken, turned, tolerance)
             if wrong is None:
@@ -53,8 +116,8 @@ def audit_states(team: Team, steps: int, seed: int, tolerance: float) -> AuditRe
                     wrong = f"the step leads elsewhere: {where}"
             if wrong is not None and g == 0:
                 raise NotExact(
-                    "the same state and the same actions gave two different steps, so chance is not a part of the state "
-                    f"({wrong}); put what is drawn into the state, or ask for tier=\"statistical\""
+                    "the same state and the same actions gave two different steps, so chance is not a part of the state, or "
+                    f"something else that steps depend on ({wrong}); put it into the state, or ask for tier=\"statistical\""
                 )
             if wrong is not None:
                 found[g] = Counterexample(wrong, t, before, chosen)
@@ -67,7 +130,7 @@ def audit_states(team: Team, steps: int, seed: int, tolerance: float) -> AuditRe
     )
 
 
-def audit_starts(team: Team, steps: int, max_steps: int, seed: int, tolerance: float) -> AuditReport:
+def audit_starts(team: Joint, steps: int, max_steps: int, seed: int, tolerance: float) -> AuditReport:
     """Episodes are begun from transformed starts, and go on without chance."""
     env, action, group = team.env, team.action, team.group
     rng = np.random.default_rng([seed, 2])
@@ -75,7 +138,7 @@ def audit_starts(team: Team, steps: int, max_steps: int, seed: int, tolerance: f
     done = episodes = 0
     while done < steps:
         first = team.reset(_env_seed(rng))
-        start = copy.deepcopy(env.state())
+        start = _state_of(env.state, "state")
         actions: list[Numbers] = []
         record: list[Step] = []
         while env.agents and len(record) < min(max_steps, steps):
@@ -121,7 +184,11 @@ def _begun(seen: Numbers, present: NDArray[np.bool_]) -> Step:
     return Step(seen, present, nothing, nothing > 0, nothing > 0)
 
 
-def differs(team: Team, g: int, here: Step, turned: Step, tolerance: float) -> str | None:
+#: Generators are equal if they will draw the same.
+_RANDOM = (np.random.Generator, np.random.BitGenerator, np.random.RandomState, random.Random)
+
+
+def differs(team: Joint, g: int, here: Step, turned: Step, tolerance: float) -> str | None:
     """What is not as it should be in the transformed step, in words."""
     expected_present = team.turn_each(g, here.present)
     if (expected_present != turned.present).any():
@@ -154,6 +221,8 @@ def _near(a: Numbers, b: Numbers, tolerance: float) -> Any:
 
 def unequal(a: Any, b: Any, tolerance: float, where: str = "the state") -> str | None:
     """Where two states differ, if they do."""
+    if isinstance(a, _RANDOM) and isinstance(b, _RANDOM):
+        a, b = _generator(a), _generator(b)
     if isinstance(a, dict) and isinstance(b, dict):
         if a.keys() != b.keys():
             return f"{where} has the keys {sorted(map(str, b))} instead of {sorted(map(str, a))}"

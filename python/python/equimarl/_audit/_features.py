@@ -18,7 +18,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ._team import Numbers, Team
+from ._joint import Joint
+from ._parts import Numbers
 
 #: Of more numbers than this per step, some are taken, and some random projections of all.
 MOST = 64
@@ -40,7 +41,7 @@ class Episode:
     ends: Numbers
 
 
-def turned(team: Team, g: int, episode: Episode) -> Episode:
+def turned(team: Joint, g: int, episode: Episode) -> Episode:
     """The transformed episode."""
     count = len(team.agents)
     ends = [team.turn_each(g, episode.ends[:, k * count : (k + 1) * count]) for k in range(2)]
@@ -56,15 +57,19 @@ def turned(team: Team, g: int, episode: Episode) -> Episode:
 class Table:
     """Episodes as rows of numbers. Everything that is fitted is fitted to all of them, whatever half they are from."""
 
-    def __init__(self, team: Team, episodes: list[Episode], start: bool, rng: np.random.Generator) -> None:
+    def __init__(self, team: Joint, episodes: list[Episode], start: bool, rng: np.random.Generator) -> None:
         self.team, self.start, self._rng = team, start, rng
         seen = [e.observations[:1] if start else e.observations for e in episodes]
         self._squeezed(np.concatenate(seen))
         parts = [self._parts(e) for e in episodes]
         self._scales = [_scale(np.concatenate([one[k] for one in parts])) for k in range(len(parts[0]))]
         ends = [np.quantile(np.concatenate([one[k] for one in parts]), (0.05, 0.95), axis=0) for k in self._ends()]
-        # What is as small or as large as the percentile itself is not beyond it, and nor is what rounding adds.
-        self._beyond = [(low - 1e-9 * (1 + np.abs(low)), high + 1e-9 * (1 + np.abs(high))) for low, high in ends]
+        # What is as small or as large as the percentile itself is not beyond it, and nor is what rounding adds: observations
+        # are often single precision, and turned by no quarter they are not the same numbers any more.
+        sizes = [max((float(np.abs(one[k]).max(initial=0.0)) for one in parts)) for k in self._ends()]
+        if not start:
+            sizes[1] = sizes[0]  # A change is as exact as what changes.
+        self._beyond = [(low - 1e-6 * size, high + 1e-6 * size) for (low, high), size in zip(ends, sizes, strict=True)]
         self._waves = self._drawn_waves(sum(middle.size for middle, _ in self._scales))
         self._triples = self._drawn_triples()
         groups = [self._row(e, part) for e, part in zip(episodes, parts, strict=True)]
@@ -137,7 +142,11 @@ class Table:
         groups = [np.concatenate(out), np.concatenate([shapes[np.triu_indices(len(shapes))], waved])]
         if not self.start:
             o, after, a = self._triples
-            triples = np.einsum("tk,tk,tk->k", z[0][:, o], z[4][:, after], z[2][:, a]) / steps
+            triples = np.zeros(o.size)
+            for t in range(0, steps, 64):  # Not all steps at once: that would take gigabytes.
+                some = slice(t, t + 64)
+                triples += np.einsum("tk,tk,tk->k", z[0][some][:, o], z[4][some][:, after], z[2][some][:, a])
+            triples /= steps
             flows = [self._flow(agent, episode, z[2]) for agent in range(len(self.team.agents))]
             groups.append(np.concatenate([triples, *flows]))
         return [one.astype(np.float32) for one in groups]
@@ -202,5 +211,5 @@ class Table:
 def _scale(part: Numbers) -> tuple[Numbers, Numbers]:
     """Mean and deviation of each number. What varies by rounding only does not vary."""
     middle, deviation = part.mean(0), part.std(0)
-    small = 1e-9 * max(float(np.abs(part).max(initial=0.0)), 1e-300)
+    small = 1e-7 * max(float(np.abs(part).max(initial=0.0)), 1e-300)
     return middle, np.where(deviation > small, deviation, np.inf)

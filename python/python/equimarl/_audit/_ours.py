@@ -9,14 +9,7 @@ from .. import _core
 from .._core import Group, Rep
 from ._action import GroupAction
 from ._report import AuditReport, Counterexample, ElementReport
-from ._team import tidy
-
-
-def envs_of(env: Any) -> _core.Envs | None:
-    """The environments that a `Batch` or a `zoo` environment of ours is made of."""
-    # A wrapper is another environment than what it wraps.
-    envs = getattr(env, "_envs", None)
-    return envs if isinstance(envs, _core.Envs) else None
+from ._parts import tidy
 
 
 def audit_ours(envs: _core.Envs, action: GroupAction | Group, steps: int, seed: int) -> AuditReport:

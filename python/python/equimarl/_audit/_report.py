@@ -3,6 +3,8 @@
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+import numpy as np
+
 _HOW: dict[str, str] = {
     "exact": "exact: states were set and transformed, every step with every element",
     "deterministic": "exact for deterministic environments: episodes from transformed starts, step by step",
@@ -84,7 +86,7 @@ class AuditReport:
 
     def as_dict(self) -> dict[str, Any]:
         """Everything as plain data."""
-        return {"verdict": self.verdict, "refuted": self.refuted, **asdict(self)}
+        return {"verdict": self.verdict, "refuted": self.refuted, **_plain(asdict(self))}
 
     def __str__(self) -> str:
         lines = [f"{self.group}, {_HOW[self.tier]}", f"({self.amount})", ""]
@@ -93,3 +95,14 @@ class AuditReport:
         lines += ["", *self.notes]
         lines += [_NEVER if self.tier == "statistical" else _AS_FAR]
         return "\n".join(lines)
+
+
+def _plain(one: Any) -> Any:
+    """The same without arrays and the like, so that JSON can hold it; what a state has besides that, as text."""
+    if isinstance(one, dict):
+        return {key if isinstance(key, str) else str(key): _plain(value) for key, value in one.items()}
+    if isinstance(one, list | tuple):
+        return [_plain(value) for value in one]
+    if isinstance(one, np.ndarray | np.generic):
+        return _plain(one.tolist())
+    return one if one is None or isinstance(one, bool | int | float | str) else repr(one)
