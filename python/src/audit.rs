@@ -3,24 +3,49 @@
 use crate::envs::Envs;
 use crate::error::value;
 use crate::group::Group;
-use equimarl_worlds::{Edges, GroupAction, Spec, builtin};
+use equimarl_worlds::{AuditReport, Edges, GroupAction, Spec, builtin};
 use numpy::{PyArray, PyArray1, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+/// Python hears its signals after so many steps.
+const AT_ONCE: usize = 2000;
+
 /// Tries random steps of the world of `envs` under a group, every one with every element, all comparisons exact: the
-/// report of `equimarl check world`, as JSON.
+/// report of `equimarl check world`, as JSON. Of more than [`AT_ONCE`] steps, every so many begin a new episode with a
+/// seed of their own.
 #[pyfunction]
 pub(crate) fn audit(py: Python<'_>, envs: &Envs, group: &Group, steps: usize, seed: u64) -> PyResult<String> {
-    let report = py.detach(|| {
-        let made = builtin().make(&envs.world, &group.0, 1).map_err(|e| e.to_string())?;
-        let exact = made.exact().ok_or_else(|| {
-            let name = &envs.world.name;
-            format!("the world `{name}` does not say how its states transform, so this audit cannot be exact")
-        })?;
-        serde_json::to_string(&exact.audit(steps, seed)).map_err(|e| e.to_string())
-    });
-    report.map_err(value)
+    let made = builtin().make(&envs.world, &group.0, 1).map_err(value)?;
+    let exact = made.exact().ok_or_else(|| {
+        let name = &envs.world.name;
+        value(format!("the world `{name}` does not say how its states transform, so this audit cannot be exact"))
+    })?;
+    let mut whole: Option<AuditReport> = None;
+    for done in (0..steps).step_by(AT_ONCE) {
+        py.check_signals()?;
+        let own_seed = seed ^ ((done / AT_ONCE) as u64) << 32;
+        let part = py.detach(|| exact.audit(AT_ONCE.min(steps - done), own_seed));
+        whole = Some(match whole {
+            None => part,
+            Some(whole) => joined(whole, part),
+        });
+    }
+    let whole = whole.ok_or_else(|| value("`steps` is 0; it must be at least 1"))?;
+    serde_json::to_string(&whole).map_err(value)
+}
+
+/// Two reports one after the other: the first counterexample of each element counts.
+fn joined(mut whole: AuditReport, part: AuditReport) -> AuditReport {
+    for (element, mut later) in whole.elements.iter_mut().zip(part.elements) {
+        if let (true, Some(found)) = (element.holds, &mut later.counterexample) {
+            found.step += whole.steps;
+            *element = later;
+        }
+    }
+    whole.steps += part.steps;
+    whole.holds &= part.holds;
+    whole
 }
 
 /// How a world says that a group acts on it: `group` (the largest that it has), `image` and `features` (one of them), and

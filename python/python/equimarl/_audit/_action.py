@@ -12,6 +12,7 @@ from .._groups import group as _group
 Observe: TypeAlias = Callable[[str, str, NDArray[Any]], ArrayLike]
 Transform: TypeAlias = Callable[[str, Any], Any]
 OfEach: TypeAlias = str | Rep | Mapping[str, str | Rep]
+Image: TypeAlias = tuple[int, int, int]
 
 
 class GroupAction:
@@ -21,7 +22,7 @@ class GroupAction:
     which sees rho_observations(g) o_i, does rho_actions(g) a_i and gets r_i.
 
     - `observations`: a representation of what one agent sees, as text or `equimarl.Rep`; ``"image"`` for pictures
-      [channels, n, n] or [n, n] that turn in the plane; a mapping from agents to representations if they differ; or a
+      [channels, n, n] or [n, n] that turn in the plane, or their shape as a `Spec` has it; a mapping from agents to representations if they differ; or a
       function of an element's name, an agent and its observation that gives what the agent's image sees.
     - `actions`: a permutation representation for choices (``"perm[0 4 1 2 3]"``); the choices as vectors of the plane, which
       become the permutation that fits them (`equimarl.moves`); any representation for a `Box`; or a mapping by agent.
@@ -47,7 +48,7 @@ class GroupAction:
         self,
         group: str | Group,
         *,
-        observations: OfEach | Observe,
+        observations: OfEach | Image | Observe,
         actions: OfEach | ArrayLike,
         agents: Mapping[str, Mapping[str, str]] | None = None,
         state: str | Rep | Transform | None = None,
@@ -84,7 +85,11 @@ class GroupAction:
         except ValueError as error:
             raise ValueError(f"`{what}`: {error}") from None
 
-    def _each(self, what: str, given: OfEach) -> Rep | str | dict[str, Rep | str]:
+    def _each(self, what: str, given: OfEach | Image) -> Rep | str | dict[str, Rep | str]:
+        if isinstance(given, tuple):
+            if len(given) != 3 or given[1] != given[2]:
+                raise ValueError(f"`{what}` is {given}; images that turn have the shape (channels, n, n)")
+            return "image"
         if isinstance(given, Mapping):
             return {name: one if one == "image" else self._rep(f"{what}[{name!r}]", one) for name, one in given.items()}
         return given if isinstance(given, str) and given == "image" else self._rep(what, given)

@@ -72,8 +72,10 @@ def _generator(one: Any) -> Any:
             return one.getstate()
         case {"bit_generator": _, "state": _}:
             return one
-        case ("MT19937", *_) | (int(), tuple(), float() | None) if len(one) in (3, 5):
-            return one  # What RandomState.get_state and random.getstate give.
+        case ("MT19937", _, _, _, _):
+            return one  # What RandomState.get_state gives,
+        case (int(), tuple() as inside, _) if len(inside) == 625:
+            return one  # and random.getstate.
     return None
 
 
