@@ -6,9 +6,9 @@ use crate::provenance;
 use crate::registry;
 use anyhow::{Context, Result};
 use clap::Args as ClapArgs;
-use equimarl_lab::report::{Figure, SettingReport, Study, TeamPassing, figures_of, page};
+use equimarl_lab::report::{Figure, How, SettingReport, Study, TeamPassing, figures_of, page};
 use equimarl_lab::tensorboard::export;
-use equimarl_lab::{Found, Gathered, gather};
+use equimarl_lab::{Found, Gathered, RateRule, gather};
 use equimarl_nn::model::write_file;
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -30,6 +30,12 @@ pub struct Args {
     /// Runs that chose the learning rates, and are not reported.
     #[arg(long, value_name = "DIR_OR_JSONL")]
     rates: Vec<PathBuf>,
+    /// By what rates are chosen: the area under the first 50,000 steps of the curve, or the end, the last tenth of all steps.
+    #[arg(long, value_name = "RULE", default_value = "area", value_parser = ["area", "end"])]
+    rates_by: String,
+    /// A controller to show beside the teams, where a world has it; may be given several times [for example: planner].
+    #[arg(long = "controller", value_name = "NAME")]
+    controllers: Vec<String>,
     /// Where the page and its figures go [default: report, or nowhere with --json].
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -46,7 +52,9 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<ExitCode> {
     let found = gather(registry(), &args.places)?;
     let rates = if args.rates.is_empty() { Gathered::default() } else { gather(registry(), &args.rates)? };
-    let study = Study::of(registry(), &found, &rates);
+    let rule = if args.rates_by == "end" { RateRule::End } else { RateRule::Area };
+    let how = How { rule, controllers: args.controllers.clone() };
+    let study = Study::of(registry(), &found, &rates, &how);
     let out = match (&args.out, args.json) {
         (Some(out), _) => Some(out.clone()),
         (None, false) => Some("report".into()),
@@ -130,6 +138,10 @@ fn command(args: &Args) -> String {
     let mut words = vec!["equimarl report".to_string()];
     words.extend(args.places.iter().map(|p| p.display().to_string()));
     words.extend(args.rates.iter().map(|p| format!("--rates {}", p.display())));
+    if args.rates_by != "area" {
+        words.push(format!("--rates-by {}", args.rates_by));
+    }
+    words.extend(args.controllers.iter().map(|name| format!("--controller {name}")));
     words.join(" ")
 }
 

@@ -76,6 +76,11 @@ fn junctions_decide_as_the_whole_network_over_a_thousand_steps() {
 }
 
 #[test]
+fn particles_decide_as_the_whole_network_over_a_thousand_steps() {
+    same_decisions("spread", "40");
+}
+
+#[test]
 fn without_tls_messages_are_signed_all_the_same() {
     let model = model("processes-plain", "wildlife");
     let args = ["fleet", "run", "--model", &model, "--episodes", "2", "--transport", "zenoh"];

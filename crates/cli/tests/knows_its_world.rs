@@ -17,6 +17,12 @@ fn another(world: &str, key: &str, usual: &Value) -> Value {
         // A poacher's world is odd.
         (_, "grid", _) => 9usize.into(),
         (_, "arrival_probability", _) => 0.5.into(),
+        ("spread", "local_ratio", _) => 0.25.into(),
+        ("spread", "size", _) => 1.5.into(),
+        ("spread" | "tag", "radius", _) => "0.7".into(),
+        ("spread" | "tag", "arena", _) => "disc".into(),
+        ("spread" | "tag", "integrator", _) => "velocity-first".into(),
+        ("tag", "prey_rule", _) => "random".into(),
         (_, _, Value::Whole(n)) => Value::Whole(n + 1),
         (_, _, value) => panic!("what else could {key} = {value} of {world} be?"),
     }

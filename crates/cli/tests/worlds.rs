@@ -165,7 +165,7 @@ fn episodes_can_be_looked_at() {
     let folder = folder("looks");
     let gif = folder.join("film.gif").display().to_string();
     let svg = folder.join("picture.svg").display().to_string();
-    for world in ["wildlife", "traffic"] {
+    for world in ["wildlife", "traffic", "spread", "tag"] {
         let output = equimarl(&[
             "play",
             "--world",
@@ -387,7 +387,10 @@ fn wrong_worlds_are_refused_in_one_line() {
         &["play", "--world", "wildlife", "--controller", "max-pressure"],
         "use random, greedy or optimal",
     );
-    refuses(&["play", "--world", "traffic", "--controller", "greedy"], "longest-queue or max-pressure");
+    refuses(
+        &["play", "--world", "traffic", "--controller", "greedy"],
+        "longest-queue, max-pressure or planner",
+    );
     refuses(&["play", "--world", "traffic", "--controller", "fixed-cycle:0"], "at least 1 step");
     refuses(&["solve", "wildlife", "--drones", "1"], "at least 2; got 1");
     refuses(&["solve", "wildlife", "--drones", "9"], "too many states");

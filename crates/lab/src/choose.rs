@@ -1,14 +1,18 @@
 //! Which learning rate a method gets.
 //!
 //! ```text
-//! area(run)  = mean of the training curve's return over its points up to 50,000 steps; -infinity if the run failed
-//! score(rate) = median of area over the seeds
+//! worth(run)  = by area: mean of the training curve's return over its points up to 50,000 steps
+//!               by end:  mean of the setting's measure over the last tenth of the run's steps, minus it where less is better
+//!               -infinity if the run failed
+//! score(rate) = median of the worth over the seeds
 //! chosen      = the rate with the highest score; among equals the one with fewer failed runs, then the smaller one
 //! ```
 //!
-//! The area rewards both learning fast and ending high. Choosing on seeds that are reported later flatters: the best of
+//! The area rewards both learning fast and ending high, and suits short runs; the end is what counts where the whole budget is
+//! compared: a rate that is best for the first 50,000 steps need not be best for 500,000. Choosing on seeds that are reported later flatters: the best of
 //! several noisy scores is better than its method. So rates are chosen on other seeds.
 
+use crate::figure::Measure;
 use crate::record::{Curve, Record, State};
 use crate::setting::{Setting, Team, one_per_seed};
 use crate::statistics::median;
@@ -18,6 +22,37 @@ use std::collections::BTreeMap;
 /// Curves count up to this many steps.
 pub const UP_TO: u64 = 50_000;
 
+/// By what rates are chosen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RateRule {
+    /// The area under the curve's beginning.
+    #[default]
+    Area,
+    /// The last tenth of all steps.
+    End,
+}
+
+impl RateRule {
+    /// What a run is worth.
+    fn worth(self, record: &Record, measure: &Measure) -> f64 {
+        let worth = match (self, &record.state) {
+            (_, State::Failed(_)) => None,
+            (RateRule::Area, _) => area(&record.curve, UP_TO),
+            (RateRule::End, _) => end(record, measure),
+        };
+        worth.unwrap_or(f64::NEG_INFINITY)
+    }
+
+    /// How many of a run's steps count.
+    fn up_to(self, record: &Record) -> u64 {
+        match self {
+            RateRule::Area => record.config.steps.min(UP_TO),
+            RateRule::End => record.config.steps,
+        }
+    }
+}
+
 /// How a learning rate did.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RateScore {
@@ -25,16 +60,16 @@ pub struct RateScore {
     pub learning_rate: f64,
     /// The seeds that were tried, failed ones included, in ascending order.
     pub seeds: Vec<u64>,
-    /// The area under each seed's curve; null for a run that failed.
+    /// What each seed's run is worth by the rule; null for a run that failed.
     #[serde(serialize_with = "null_if_infinite")]
     pub areas: Vec<f64>,
-    /// Over how many steps each of these areas goes.
+    /// How many steps each of these goes up to.
     pub up_to: Vec<u64>,
     /// How many runs failed.
     pub failed: usize,
     /// How many are not finished, and do not count.
     pub unfinished: usize,
-    /// The median area; null if half of the runs failed.
+    /// Their median; null if half of the runs failed.
     #[serde(serialize_with = "null_if_infinite_score")]
     pub score: f64,
 }
@@ -67,24 +102,33 @@ pub fn area(curve: &Curve, steps: u64) -> Option<f64> {
     Some(returns.iter().sum::<f64>() / returns.len() as f64)
 }
 
+/// The mean of a run's measure over the last tenth of its steps, larger for better; nothing if it has no point there.
+fn end(record: &Record, measure: &Measure) -> Option<f64> {
+    let from = 0.9 * record.config.steps as f64;
+    let last: Vec<f64> = measure.points(&record.curve).iter().filter(|p| p.0 > from).map(|p| p.1).collect();
+    (!last.is_empty()).then(|| measure.sign() * last.iter().sum::<f64>() / last.len() as f64)
+}
+
 /// The rates of every team in every setting.
-pub fn choose<'a>(records: impl IntoIterator<Item = &'a Record>) -> Vec<Choice> {
+pub fn choose<'a>(records: impl IntoIterator<Item = &'a Record>, rule: RateRule) -> Vec<Choice> {
     let mut choices = vec![];
     for setting in Setting::all(records) {
         for team in setting.teams() {
-            choices.push(choose_for(&setting, &team));
+            choices.push(choose_for(&setting, &team, rule));
         }
     }
     choices
 }
 
-pub(crate) fn choose_for(setting: &Setting<'_>, team: &Team) -> Choice {
+pub(crate) fn choose_for(setting: &Setting<'_>, team: &Team, rule: RateRule) -> Choice {
+    let measure = Measure::of(&setting.world);
     // The bits of positive numbers are in the numbers' order.
     let mut by_rate: BTreeMap<u64, Vec<&Record>> = BTreeMap::new();
     for record in setting.runs_of(team) {
         by_rate.entry(record.config.learning_rate.to_bits()).or_default().push(record);
     }
-    let rates: Vec<RateScore> = by_rate.into_values().map(|runs| score(one_per_seed(&runs))).collect();
+    let score = |runs: Vec<&Record>| score(one_per_seed(&runs), rule, &measure);
+    let rates: Vec<RateScore> = by_rate.into_values().map(score).collect();
     let order = |a: &&RateScore, b: &&RateScore| a.score.total_cmp(&b.score).then(b.failed.cmp(&a.failed));
     let alive = rates.iter().filter(|r| r.areas.iter().any(|a| a.is_finite()));
     // The last of equals wins; in this order that is the smallest rate.
@@ -97,23 +141,19 @@ pub(crate) fn choose_for(setting: &Setting<'_>, team: &Team) -> Choice {
     }
 }
 
-fn score(mut runs: Vec<&Record>) -> RateScore {
+fn score(mut runs: Vec<&Record>, rule: RateRule, measure: &Measure) -> RateScore {
     runs.sort_by_key(|r| r.config.seed);
     let unfinished = runs.iter().filter(|r| r.state == State::Unfinished).count();
     let failed = runs.iter().filter(|r| matches!(r.state, State::Failed(_))).count();
     let learning_rate = runs[0].config.learning_rate;
     runs.retain(|r| r.state != State::Unfinished);
-    let area = |r: &&Record| match r.state {
-        State::Failed(_) => f64::NEG_INFINITY,
-        _ => area(&r.curve, UP_TO).unwrap_or(f64::NEG_INFINITY),
-    };
-    let areas: Vec<f64> = runs.iter().map(area).collect();
+    let areas: Vec<f64> = runs.iter().map(|r| rule.worth(r, measure)).collect();
     let score = median(&areas);
     RateScore {
         learning_rate,
         seeds: runs.iter().map(|r| r.config.seed).collect(),
         areas,
-        up_to: runs.iter().map(|r| r.config.steps.min(UP_TO)).collect(),
+        up_to: runs.iter().map(|r| rule.up_to(r)).collect(),
         failed,
         unfinished,
         score,
@@ -154,7 +194,7 @@ mod tests {
             run(m, 3e-3, 1, &[9.0, 9.0], failed()),
             run(m, 3e-3, 2, &[9.0, 9.0], State::Unfinished),
         ];
-        let choices = choose(&records);
+        let choices = choose(&records, RateRule::Area);
         let [choice] = &choices[..] else { panic!("{choices:?}") };
         // Medians: 1 of {0, 1, 2}, 0.9 of {-inf, 0.9, 9}, -inf.
         assert_eq!(choice.chosen, Some(3e-4));
@@ -168,6 +208,21 @@ mod tests {
     }
 
     #[test]
+    fn at_the_end_of_the_budget_another_rate_may_be_best() {
+        // 100,000 steps: the one learns fast and stops, the other ends higher.
+        let m = Method::Plain;
+        let mut records = vec![
+            run(m, 1e-3, 1, &[1.0, 1.5, 2.0, 2.5, 3.0], State::Finished),
+            run(m, 3e-3, 1, &[2.0, 2.0, 2.0, 2.0, 2.0], State::Finished),
+        ];
+        records.iter_mut().for_each(|r| r.config.steps = 100_000);
+        assert_eq!(choose(&records, RateRule::Area)[0].chosen, Some(3e-3));
+        let choice = choose(&records, RateRule::End).remove(0);
+        assert_eq!(choice.chosen, Some(1e-3));
+        assert_eq!((choice.rates[0].score, choice.rates[0].up_to[0]), (3.0, 100_000));
+    }
+
+    #[test]
     fn where_most_runs_fail_the_fewest_failures_win() {
         let failed = || State::Failed("the loss is inf".into());
         let m = Method::AugmentFull;
@@ -177,16 +232,16 @@ mod tests {
             run(m, 3e-4, 3, &[1.0], State::Finished),
         ];
         records.extend((1..=3).map(|seed| run(m, 1e-3, seed, &[1.0], failed())));
-        assert_eq!(choose(&records)[0].chosen, Some(3e-4));
+        assert_eq!(choose(&records, RateRule::Area)[0].chosen, Some(3e-4));
         // Equal in everything: the smaller rate.
         let even = [run(m, 1e-3, 1, &[1.0], State::Finished), run(m, 3e-3, 1, &[1.0], State::Finished)];
-        assert_eq!(choose(&even)[0].chosen, Some(1e-3));
+        assert_eq!(choose(&even, RateRule::Area)[0].chosen, Some(1e-3));
     }
 
     #[test]
     fn where_everything_failed_nothing_is_chosen() {
         let records = [run(Method::Plain, 1e-3, 1, &[], State::Failed("no".into()))];
-        assert_eq!(choose(&records)[0].chosen, None);
-        assert!(choose(&[]).is_empty());
+        assert_eq!(choose(&records, RateRule::Area)[0].chosen, None);
+        assert!(choose(&[], RateRule::Area).is_empty());
     }
 }

@@ -28,7 +28,7 @@ mod testing;
 mod words;
 
 pub use brief::{Brief, Briefs};
-pub use choose::{Choice, RateScore, UP_TO, area, choose};
+pub use choose::{Choice, RateRule, RateScore, UP_TO, area, choose};
 pub use error::{Error, Result};
 pub use folder::{Folder, RunStatus};
 pub use gather::{Found, Gathered, RATES, gather, sweep_name};

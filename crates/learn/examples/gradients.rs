@@ -18,7 +18,11 @@ fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
     let path = std::env::args().nth(1).ok_or("where to? Give a file")?;
     let mut networks = vec![];
     let registry = builtin();
-    for name in registry.names() {
+    // The PyTorch version knows networks for images.
+    let images = |name: &&str| {
+        registry.usual(name).and_then(|world| registry.describe(&world)).is_ok_and(|d| d.spec.image.is_some())
+    };
+    for name in registry.names().into_iter().filter(images) {
         for method in [Method::Equivariant, Method::Plain] {
             let config = TrainConfig::preset(&registry, "paper", registry.usual(name)?, method)?;
             let mut network = describe(&registry, &config)?;

@@ -6,6 +6,7 @@ use crate::episodes::Episodes;
 use crate::error::{Error, Result};
 use crate::folder::RunFolder;
 use crate::ppo::Trainer;
+use crate::scale::ReturnScale;
 use equimarl_files::TEMPORARY;
 use equimarl_nn::Network;
 use equimarl_nn::model::{Entries, Entry, pack, read_file, unpack, write_file};
@@ -31,6 +32,9 @@ struct State {
     shuffle: StreamState,
     augment: StreamState,
     episodes: Episodes,
+    /// The unit of rewards, where they are scaled.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    scale: Option<ReturnScale>,
     /// What the run wants to remember: lengths of files, times, thresholds.
     notes: Value,
 }
@@ -50,6 +54,7 @@ impl Trainer {
             shuffle: self.shuffle.save(),
             augment: self.augment.save(),
             episodes: self.episodes.clone(),
+            scale: self.scale.clone(),
             notes: notes.clone(),
         };
         let state = serde_json::to_vec(&state).map_err(|e| Error::BadRun(e.to_string()))?;
@@ -93,6 +98,10 @@ impl Trainer {
         if state.choices.len() != self.choices.len() || state.episodes.environments() != self.choices.len() {
             return Err(missing("state"));
         }
+        let fits = |scale: &ReturnScale| scale.fits(self.choices.len());
+        if state.scale.is_some() != self.scale.is_some() || !state.scale.as_ref().is_none_or(fits) {
+            return Err(missing("state"));
+        }
         let [weights, first, second] = tensors;
         self.network.values_mut().copy_from_slice(&weights);
         self.optimiser.restore(state.optimiser_steps, first, second);
@@ -103,6 +112,7 @@ impl Trainer {
         self.shuffle = Stream::load(&state.shuffle)?;
         self.augment = Stream::load(&state.augment)?;
         self.episodes = state.episodes;
+        self.scale = state.scale;
         self.steps = state.steps;
         self.iterations = state.iterations;
         Ok(state.notes)

@@ -47,7 +47,7 @@ impl Inference {
     ///
     /// # Errors
     /// If the policy was made for another world.
-    pub(crate) fn forward<'a>(
+    pub fn forward<'a>(
         &mut self,
         policy: &Policy,
         mut states: impl Iterator<Item = &'a dyn World>,

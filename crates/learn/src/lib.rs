@@ -37,6 +37,7 @@ mod ppo;
 mod returns;
 mod rollout;
 pub mod run;
+mod scale;
 mod summary;
 
 pub use config::{AugmentRatio, Augmentation, EncoderChoice, Method, PRESETS, TrainConfig};

@@ -9,6 +9,7 @@ use crate::loss::{Loss, LossConfig, Samples};
 use crate::observe::{Observer, States};
 use crate::optimiser::Optimiser;
 use crate::rollout::Rollout;
+use crate::scale::ReturnScale;
 use equimarl_group::Element;
 use equimarl_nn::{Batch, Cache, Network, Sharing};
 use equimarl_worlds::{Envs, GroupAction, Purpose, Registry, Resumed, Stream};
@@ -31,6 +32,8 @@ pub struct Trainer {
     pub(crate) iterations: u64,
     /// The measure that is averaged over the steps of an episode besides its return, such as waiting times.
     pub(crate) measure: Option<usize>,
+    /// The unit of rewards, if they have one of their own.
+    pub(crate) scale: Option<ReturnScale>,
     /// How the rollout looks at states; its weights stay the same from one step to the next.
     pub(crate) acting: Inference,
     pub(crate) rollout: Rollout,
@@ -151,6 +154,7 @@ impl Trainer {
             iterations: 0,
             measure: environments.spec().first_measure().map(|(which, _)| which),
             acts,
+            scale: config.scale_returns.then(|| ReturnScale::new(count)),
             rollout: Rollout::default(),
             memory,
             times: Times::default(),

@@ -153,6 +153,9 @@ impl Trainer {
                 return Ok(false);
             }
         }
+        if let Some(scale) = &mut self.scale {
+            scale.scale(&mut steps, self.config.discount);
+        }
         self.memory.ends.clear();
         for e in 0..count {
             self.acting.observer.see(self.environments.world(e), &mut self.memory.ends)?;

@@ -28,6 +28,14 @@ fn untrained_teams_are_always_there_and_symmetry_shows() {
             assert!(element == "e" || difference(&plain) > 1e-3, "{world} {element}: {}", difference(&plain));
         }
     }
+    for (world, agents) in [("spread", "agents"), ("tag", "chasers")] {
+        let ask = |kind: &str| json!({ "model": format!("fresh:{world}:{kind}"), "seed": 3, "element": "rm", "step": true });
+        assert!(difference(&page.episode(ask("equivariant"))) < 1e-5, "{world}");
+        let plain = page.episode(ask("plain"));
+        assert!(difference(&plain) > 1e-4, "{world}: {}", difference(&plain));
+        assert_eq!(plain["state"][agents].as_array().unwrap().len(), 3);
+        assert_eq!(plain["here"]["scene"]["agents"].as_array().unwrap().len(), 3);
+    }
     // C4 does not know mirrors, and the page says so.
     let mirror = page.episode(json!({ "model": "fresh:wildlife:equivariant", "seed": 3, "element": "m" }));
     assert!(difference(&mirror) > 1e-3);

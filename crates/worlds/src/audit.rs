@@ -10,6 +10,8 @@
 //! neighbours(g s, g i)        = g neighbours(s, i), their edge vectors transformed
 //! ```
 //!
+//! and, in a world that says how likely episodes are to start where, start(g s) = start(s): a verdict of its own.
+//!
 //! Equal ids must be equal observations, in whatever state they are seen: learners encode each id once, and an id that
 //! lies would give agents the observations of other states. The identity element watches over that.
 //!
@@ -20,7 +22,7 @@ use crate::action::GroupAction;
 use crate::spec::Spec;
 use crate::stream::{Purpose, Stream};
 use crate::world::{Edges, End, Exact, Outcome};
-use equimarl_group::Element;
+use equimarl_group::{Element, Group};
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::HashMap;
@@ -42,10 +44,29 @@ pub struct AuditReport {
 pub struct ElementReport {
     /// The name of the element.
     pub element: String,
-    /// Whether the element is a symmetry, as far as the rollouts went.
+    /// Whether the element is a symmetry, as far as the rollouts went: of all that is below.
     pub holds: bool,
-    /// The first thing that is not symmetric.
+    /// The first thing that is not symmetric in transitions, rewards, observations or the graph.
     pub counterexample: Option<Counterexample>,
+    /// Whether it maps the law of the start to itself, if the world says what that is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start: Option<Verdict>,
+}
+
+/// Whether one thing is symmetric.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Verdict {
+    /// Whether it is.
+    pub holds: bool,
+    /// Why not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+}
+
+impl Verdict {
+    fn of(failure: Option<String>) -> Verdict {
+        Verdict { holds: failure.is_none(), text: failure }
+    }
 }
 
 /// Where a symmetry fails. Load `state`, take `actions` with `chance`, and compare with the transformed world.
@@ -78,8 +99,12 @@ pub fn audit<W: Exact>(world: &W, steps: usize, seed: u64) -> AuditReport {
             actions: vec![],
             chance: String::new(),
         };
-        let element =
-            ElementReport { element: "e".into(), holds: false, counterexample: Some(counterexample) };
+        let element = ElementReport {
+            element: "e".into(),
+            holds: false,
+            counterexample: Some(counterexample),
+            start: None,
+        };
         AuditReport { holds: false, steps, elements: vec![element] }
     };
     let acts = match GroupAction::new(spec) {
@@ -95,6 +120,8 @@ pub fn audit<W: Exact>(world: &W, steps: usize, seed: u64) -> AuditReport {
     if let Err(error) = state.reset(&mut chance_stream) {
         return refused(error.to_string());
     }
+    let mut starts: Vec<Option<String>> = vec![None; group.order()];
+    check_start(&state, &mut starts, group);
     let mut actions = vec![0; spec.agents];
     for step in 0..steps {
         for action in &mut actions {
@@ -118,24 +145,50 @@ pub fn audit<W: Exact>(world: &W, steps: usize, seed: u64) -> AuditReport {
             }
         }
         state = next;
-        if outcome.end != End::Running
-            && let Err(error) = state.reset(&mut chance_stream)
-        {
-            return refused(error.to_string());
+        if outcome.end != End::Running {
+            if let Err(error) = state.reset(&mut chance_stream) {
+                return refused(error.to_string());
+            }
+            check_start(&state, &mut starts, group);
         }
     }
+    let declared = state.start_density().is_some();
     AuditReport {
-        holds: found.iter().all(Option::is_none),
+        holds: found.iter().all(Option::is_none) && starts.iter().all(Option::is_none),
         steps,
         elements: found
             .into_iter()
+            .zip(starts)
             .zip(group.elements())
-            .map(|(counterexample, g)| ElementReport {
+            .map(|((counterexample, start), g)| ElementReport {
                 element: group.element_name(g).into(),
-                holds: counterexample.is_none(),
+                holds: counterexample.is_none() && start.is_none(),
                 counterexample,
+                start: declared.then(|| Verdict::of(start)),
             })
             .collect(),
+    }
+}
+
+/// Compares how likely an episode is to start here with how likely it is to start in the transformed states.
+fn check_start<W: Exact>(state: &W, found: &mut [Option<String>], group: &Group) {
+    let Some(here) = state.start_density() else { return };
+    for (g, found) in group.elements().zip(found).filter(|(_, found)| found.is_none()) {
+        let there = match (here > 0.0, state.transformed(g)) {
+            (true, Ok(transformed)) => transformed.start_density().unwrap_or(f64::NAN),
+            // An episode has just started here.
+            (false, _) => f64::NAN,
+            (_, Err(error)) => {
+                *found = Some(error.to_string());
+                continue;
+            }
+        };
+        if there != here {
+            *found = Some(format!(
+                "an episode starts in {} with a density of {here}, and in the transformed state with one of {there}",
+                state.save()
+            ));
+        }
     }
 }
 

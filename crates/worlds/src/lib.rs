@@ -3,6 +3,7 @@
 //! - [`World`] and [`Exact`]: what a world is, and what it can promise besides. [`Spec`] is its declaration, which everybody
 //!   else reads; [`Definition`] and [`Registry`] list the worlds that a program has.
 //! - [`Wildlife`], [`Traffic`]: the two worlds of the paper, at any size; [`wildlife::solve`] gives the exact optimum.
+//! - [`Spread`], [`Tag`]: particles that push each other, as in MPE ([`particles`] has the physics).
 //! - [`audit`]: is a world as symmetric as it says? [`play`]: episodes of a [`Controller`]; [`Envs`]: many
 //!   environments at once, whatever the world.
 //! - [`scene`]: worlds as plain data that others draw and people edit; [`replay`]: scripted episodes.
@@ -28,19 +29,22 @@ mod controller;
 mod envs;
 mod episode;
 mod error;
+pub mod particles;
 mod registry;
 mod replay;
 pub mod scene;
 mod settings;
 mod spec;
+pub mod spread;
 mod stream;
+pub mod tag;
 mod terminal;
 pub mod traffic;
 pub mod wildlife;
 mod world;
 
 pub use action::GroupAction;
-pub use audit::{AuditReport, Counterexample, ElementReport, ROUNDING, audit};
+pub use audit::{AuditReport, Counterexample, ElementReport, ROUNDING, Verdict, audit};
 pub use batch::{Canvas, EnvBatch};
 pub use controller::{Controller, Named, uniform};
 pub use envs::{Envs, ExactEnvs, Loose, Painter, Resumed};
@@ -54,7 +58,9 @@ pub use settings::{Opt, ParseFlag, Settings, Shorthand, Value, WorldConfig};
 pub use spec::{
     Actions, Better, Described, Fallback, Links, Measure, Over, Senders, Spec, moves, permutation,
 };
+pub use spread::Spread;
 pub use stream::{Purpose, Stream, StreamState};
+pub use tag::Tag;
 pub use traffic::{Traffic, TrafficOptions};
 pub use wildlife::Wildlife;
 pub use world::{Edges, End, Exact, Outcome, World};

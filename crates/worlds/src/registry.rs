@@ -3,6 +3,7 @@
 
 use crate::action::GroupAction;
 use crate::envs::Envs;
+use crate::episode::Summary;
 use crate::error::{Error, Result};
 use crate::settings::{Opt, Settings, Shorthand, WorldConfig};
 use crate::spec::Described;
@@ -57,11 +58,12 @@ pub trait Definition: Send + Sync {
         Err(Error::BadScript(format!("the world `{}` has no scripts", self.name())))
     }
 
-    /// The best that any team could do, where that can be computed. May take long.
+    /// The best that any team could do, where that can be computed, or the best that is known, over so many episodes. May take
+    /// long.
     ///
     /// # Errors
     /// If it cannot.
-    fn solve(&self, _settings: &Settings) -> Result<Solved> {
+    fn solve(&self, _settings: &Settings, _episodes: usize) -> Result<Solved> {
         Err(Error::BadWorld(format!("the best possible return in `{}` is not known", self.name())))
     }
 
@@ -115,12 +117,22 @@ pub struct Symmetries {
 }
 
 /// The best that any team could do.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Solved {
-    /// The best mean return.
-    pub optimum: f64,
-    /// States after symmetry: how much work it was.
-    pub states: usize,
+#[derive(Clone, Debug, PartialEq)]
+pub enum Solved {
+    /// Computed exactly.
+    Exact {
+        /// The best mean return.
+        optimum: f64,
+        /// States after symmetry: how much work it was.
+        states: usize,
+    },
+    /// Searched for, by somebody who knows what no team can know.
+    Known {
+        /// What the search reaches, over the episodes that evaluations play.
+        found: Summary,
+        /// A measure, and the value that nobody can better in these episodes.
+        bound: Option<(&'static str, f64)>,
+    },
 }
 
 /// What a model file of format 1 says of its world.
@@ -154,8 +166,12 @@ impl fmt::Debug for Registry {
 
 /// The worlds that come with equimarl.
 pub fn builtin() -> Registry {
-    let worlds: [Arc<dyn Definition>; 2] =
-        [Arc::new(crate::wildlife::Definition), Arc::new(crate::traffic::Definition)];
+    let worlds: [Arc<dyn Definition>; 4] = [
+        Arc::new(crate::wildlife::Definition),
+        Arc::new(crate::traffic::Definition),
+        Arc::new(crate::spread::Definition),
+        Arc::new(crate::tag::Definition),
+    ];
     Registry { worlds: worlds.into() }
 }
 
@@ -401,14 +417,14 @@ mod tests {
     #[test]
     fn a_world_from_elsewhere_is_one_of_the_list() {
         let registry = builtin().with(River("river", vec![boats()], 2)).unwrap();
-        assert_eq!(registry.names(), ["wildlife", "traffic", "river"]);
+        assert_eq!(registry.names(), ["wildlife", "traffic", "spread", "tag", "river"]);
         let world = registry.usual("river").unwrap();
         assert_eq!((registry.label(&world), registry.title(&world)), ("river".into(), "river".into()));
         let world = world.with("boats", 4usize);
         assert_eq!(registry.label(&world), "river-boats4");
         assert_eq!(registry.title(&world), "river, boats 4");
         let error = registry.usual("chess").unwrap_err().to_string();
-        assert_eq!(error, "no world is called `chess`; there are wildlife, traffic, river");
+        assert_eq!(error, "no world is called `chess`; there are wildlife, traffic, spread, tag, river");
     }
 
     #[test]

@@ -27,13 +27,15 @@ pub enum Value {
 const EXACT: f64 = (1u64 << 53) as f64;
 
 impl Value {
-    /// This value as one of the kind of `like`: 2 is a number, too, and 1e5 a whole one.
+    /// This value as one of the kind of `like`: 2 is a number, too, and 1e5 a whole one; where a name is wanted, a number stands
+    /// for its digits.
     pub fn of_kind(&self, like: &Value) -> Option<Value> {
         match (like, self) {
             (Value::Number(_), Value::Whole(n)) => Some(Value::Number(*n as f64)),
             (Value::Whole(_), Value::Number(x)) => {
                 (x.fract() == 0.0 && (0.0..=EXACT).contains(x)).then_some(Value::Whole(*x as u64))
             }
+            (Value::Text(_), Value::Whole(_) | Value::Number(_)) => Some(Value::Text(self.to_string())),
             _ => (std::mem::discriminant(like) == std::mem::discriminant(self)).then(|| self.clone()),
         }
     }

@@ -222,6 +222,13 @@ pub trait Exact: World + Clone + 'static {
         self.save() == other.save()
     }
 
+    /// How likely an episode is to start in this state, up to a factor; nothing if the world does not say. An audit compares it
+    /// with that of the transformed state: where the law of the start has less symmetry than the rules, training meets other
+    /// states than their transformed ones, though the best policy is as symmetric as the rules.
+    fn start_density(&self) -> Option<f64> {
+        None
+    }
+
     /// Changes the state as somebody did by hand in its scene.
     ///
     /// # Errors

@@ -11,7 +11,7 @@ use anyhow::{Context, Result, bail};
 use clap::Args as ClapArgs;
 use equimarl_files::{MARK, write_file};
 use equimarl_group::Group;
-use equimarl_worlds::AuditReport;
+use equimarl_worlds::{AuditReport, ElementReport};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -110,12 +110,15 @@ fn text(report: &AuditReport, world: &str, group: &str, files: &[Option<PathBuf>
         "{world} under {group}: {} random steps, every one with every element, all comparisons exact\n\n",
         report.steps
     );
-    let rows: Vec<Vec<String>> = report
-        .elements
-        .iter()
-        .map(|e| vec![e.element.clone(), if e.holds { "holds" } else { "FAILS" }.into()])
-        .collect();
-    text += &table(&["element", "rewards, transitions, observations, graph"], &rows);
+    let verdict = |holds: bool| String::from(if holds { "holds" } else { "FAILS" });
+    let row = |e: &ElementReport| {
+        let rules = verdict(e.counterexample.is_none());
+        [e.element.clone(), rules].into_iter().chain(e.start.as_ref().map(|s| verdict(s.holds))).collect()
+    };
+    let rows: Vec<Vec<String>> = report.elements.iter().map(row).collect();
+    // The law of the start is a column where the world says what it is.
+    let columns = ["element", "rewards, transitions, observations, graph", "start"];
+    text += &table(&columns[..rows.first().map_or(2, Vec::len)], &rows);
     for (element, file) in report.elements.iter().zip(files) {
         if let Some(found) = &element.counterexample {
             text += &format!("\n{} fails at step {}: {}\n", element.element, found.step, found.text);
@@ -123,8 +126,17 @@ fn text(report: &AuditReport, world: &str, group: &str, files: &[Option<PathBuf>
                 text += &format!("  the state is saved in {}\n", file.display());
             }
         }
+        if let Some(why) = element.start.as_ref().and_then(|start| start.text.as_ref()) {
+            text += &format!("\n{} fails at the start of episodes: {why}\n", element.element);
+        }
     }
-    let verdict =
-        if report.holds { "is symmetric as far as these steps go" } else { "does not have this symmetry" };
+    let rules = report.elements.iter().all(|e| e.counterexample.is_none());
+    let verdict = match (report.holds, rules) {
+        (true, _) => "is symmetric as far as these steps go",
+        (false, true) => {
+            "has this symmetry but for the law of its start: the best policy has it, what training meets has not"
+        }
+        (false, false) => "does not have this symmetry",
+    };
     text + &format!("\n{world} {verdict}\n")
 }

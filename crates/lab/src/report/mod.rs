@@ -21,6 +21,6 @@ pub use references::References;
 pub use score::{After, Quartiles, TeamScore};
 pub use setting::{SettingReport, TeamReport};
 pub use stage::ChosenOn;
-pub use study::{RunLine, Study};
+pub use study::{How, RunLine, Study};
 pub use thresholds::{TeamPassing, ThresholdReport};
 pub use together::{TeamTogether, Together};

@@ -4,7 +4,7 @@ use super::figures::{Figure, title};
 use super::setting::SettingReport;
 use super::stage::ChosenOn;
 use super::study::Study;
-use crate::choose::UP_TO;
+use crate::choose::{RateRule, UP_TO};
 use crate::figure::{dark_rules, escape};
 use crate::record::State;
 use crate::statistics::RESAMPLES;
@@ -184,12 +184,20 @@ fn references(setting: &SettingReport) -> String {
 
 fn choice(study: &Study) -> String {
     let mut body = String::from("<section id=\"rates\">\n<h2>How learning rates were chosen</h2>\n");
+    let worth = match study.rule {
+        RateRule::Area => format!(
+            "highest median over seeds of the area under the training curve, which is the mean of the return over the steps up \
+             to {}",
+            thousands(UP_TO as f64)
+        ),
+        RateRule::End => {
+            "best median over seeds of the setting's measure over the last tenth of all steps".to_string()
+        }
+    };
     body += &paragraph(&format!(
-        "The rule: per setting and method, the rate with the highest median over seeds of the area under the training curve, \
-         which is the mean of the return over the steps up to {}. A run that fails counts as the worst. Choosing on the \
+        "The rule: per setting and method, the rate with the {worth}. A run that fails counts as the worst. Choosing on the \
          seeds that are reported flatters, because the best of several noisy results is better than its method; rates should \
-         be chosen on seeds that are not reported.",
-        thousands(UP_TO as f64)
+         be chosen on seeds that are not reported."
     ));
     let settings = |wanted: ChosenOn| {
         let names = study.chosen_on.iter().filter(|(_, on)| **on == wanted).map(|(name, _)| name.as_str());

@@ -12,6 +12,8 @@ const SEED: u64 = 0;
 const EPISODES: usize = 1000;
 const EPISODES_OF_LARGE: usize = 50;
 const LARGE: usize = 16;
+/// Episodes of controllers that somebody asked for: the first of those that all others play, because some of them take long.
+const EPISODES_OF_MORE: usize = 100;
 
 /// The values that a setting's measure has without learning.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -23,13 +25,20 @@ pub struct References {
     /// The world's own controllers, by their names with underscores.
     #[serde(flatten)]
     pub controllers: BTreeMap<String, f64>,
-    /// How many episodes random actions and controllers played.
+    /// How many episodes random actions and the world's usual controllers played.
     pub episodes: usize,
 }
 
 impl References {
     /// Plays whoever has not learned in this world. A world that cannot be built here has no references.
-    pub fn of(registry: &Registry, world: &WorldConfig, measure: &Measure, runs: &[&Record]) -> References {
+    /// `more` are controllers to play besides, where the world has them.
+    pub fn of(
+        registry: &Registry,
+        world: &WorldConfig,
+        measure: &Measure,
+        runs: &[&Record],
+        more: &[String],
+    ) -> References {
         let optimum = runs.iter().find_map(|r| r.optimum());
         let mut references = References { optimum, ..References::default() };
         let group = registry.usual_group(world).and_then(|name| name.parse().ok());
@@ -38,15 +47,18 @@ impl References {
         };
         let spec = envs.spec().clone();
         let episodes = if spec.agents > LARGE { EPISODES_OF_LARGE } else { EPISODES };
-        let mut played = |name: &str| {
+        let mut played = |name: &str, episodes: usize| {
             let mut controller = Named::new(name, envs.world(0)).ok()?;
             let summary = play(&mut *envs, &mut controller, episodes, SEED).ok()?;
             measure.of_played(&summary)
         };
-        references.random = played("random");
+        references.random = played("random", episodes);
         references.episodes = episodes;
-        for name in &spec.references {
-            references.controllers.extend(played(name).map(|value| (name.replace('-', "_"), value)));
+        let usual = spec.references.iter().map(|name| (name, episodes));
+        for (name, episodes) in usual.chain(more.iter().map(|name| (name, EPISODES_OF_MORE.min(episodes)))) {
+            references
+                .controllers
+                .extend(played(name, episodes).map(|value| (name.replace('-', "_"), value)));
         }
         references
     }

@@ -93,9 +93,10 @@ impl SettingReport {
         setting: &Setting<'_>,
         teams: &[TeamRuns<'_>],
         held_out: bool,
+        more: &[String],
     ) -> SettingReport {
         let measure = Measure::of(&setting.world);
-        let references = References::of(registry, &setting.config, &measure, &setting.runs);
+        let references = References::of(registry, &setting.config, &measure, &setting.runs, more);
         let budgets = |t: &TeamRuns<'_>| {
             let all = || t.ended.iter().map(|r| r.config.steps);
             [all().min(), all().max()]

@@ -1,7 +1,7 @@
 //! Which runs chose the learning rates, and which are reported.
 
 use super::setting::TeamRuns;
-use crate::choose::{Choice, choose_for};
+use crate::choose::{Choice, RateRule, choose_for};
 use crate::record::{Record, State};
 use crate::setting::{Setting, Team, one_per_seed};
 use crate::words::thousands;
@@ -60,7 +60,7 @@ impl<'a> Staged<'a> {
     }
 
     /// The choice of each team's rate, the runs that are reported at that rate, and what readers must be told.
-    pub fn teams(&self, said: &mut Said<'a>) -> (Vec<Choice>, Vec<TeamRuns<'a>>, ChosenOn) {
+    pub fn teams(&self, rule: RateRule, said: &mut Said<'a>) -> (Vec<Choice>, Vec<TeamRuns<'a>>, ChosenOn) {
         let name = &self.setting.name;
         if self.reported.is_empty() {
             said.notes.push(format!(
@@ -76,7 +76,7 @@ impl<'a> Staged<'a> {
         let mut teams = vec![];
         let mut chosen_on = if self.choosing.is_empty() { ChosenOn::Unknown } else { ChosenOn::OtherSeeds };
         for team in basis.teams() {
-            let choice = choose_for(&basis, &team);
+            let choice = choose_for(&basis, &team, rule);
             said.notes.extend(uneven(&choice));
             choices.push(choice);
         }

@@ -4,7 +4,7 @@ use super::score::FEW;
 use super::setting::SettingReport;
 use super::stage::{ChosenOn, Instead, Said, Staged};
 use super::together::Together;
-use crate::choose::Choice;
+use crate::choose::{Choice, RateRule};
 use crate::gather::{Found, Gathered};
 use crate::record::{Record, State};
 use crate::words::{count, thousands};
@@ -37,6 +37,15 @@ pub struct RunLine {
     pub damage: Option<String>,
 }
 
+/// How a report is made.
+#[derive(Clone, Debug, Default)]
+pub struct How {
+    /// By what learning rates are chosen.
+    pub rule: RateRule,
+    /// Controllers that are shown besides those that a world always shows.
+    pub controllers: Vec<String>,
+}
+
 /// What many runs amount to.
 #[derive(Clone, Debug, Serialize)]
 pub struct Study {
@@ -44,6 +53,8 @@ pub struct Study {
     pub notes: Vec<String>,
     /// On which runs learning rates were chosen, by setting.
     pub chosen_on: BTreeMap<String, ChosenOn>,
+    /// By what learning rates were chosen.
+    pub rule: RateRule,
     /// The learning rates that were tried.
     pub choice: Vec<Choice>,
     /// Every setting.
@@ -62,7 +73,7 @@ pub struct Study {
 
 impl Study {
     /// Of runs that were found; those in `rates`, and those of sweeps whose name ends in `-rates`, chose learning rates.
-    pub fn of(registry: &Registry, gathered: &Gathered, rates: &Gathered) -> Study {
+    pub fn of(registry: &Registry, gathered: &Gathered, rates: &Gathered, how: &How) -> Study {
         // A run may have been made twice, once to choose and once to be reported: then it is both.
         let explicit: BTreeSet<(PathBuf, &str)> = rates.runs.iter().map(Found::really).collect();
         let stage = |f: &Found| f.for_choosing() || explicit.contains(&f.really());
@@ -81,6 +92,7 @@ impl Study {
         let mut study = Study {
             notes: vec![],
             chosen_on: BTreeMap::new(),
+            rule: how.rule,
             choice: vec![],
             settings: vec![],
             together: None,
@@ -91,10 +103,16 @@ impl Study {
         };
         let mut said = Said::default();
         for staged in Staged::all(&records, choosing) {
-            let (choices, teams, chosen_on) = staged.teams(&mut said);
+            let (choices, teams, chosen_on) = staged.teams(how.rule, &mut said);
             study.chosen_on.insert(staged.setting.name.clone(), chosen_on);
             study.choice.extend(choices);
-            study.settings.push(SettingReport::of(registry, &staged.setting, &teams, staged.held_out()));
+            study.settings.push(SettingReport::of(
+                registry,
+                &staged.setting,
+                &teams,
+                staged.held_out(),
+                &how.controllers,
+            ));
         }
         study.together = Together::of(&study.settings);
         let why = |f: &Found, instead: &Instead<'_>| match instead {

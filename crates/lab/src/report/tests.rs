@@ -22,7 +22,7 @@ fn run(sweep: &str, method: Method, rate: f64, seed: u64, steps: u64, value: f64
 }
 
 fn study(runs: Vec<Found>) -> Study {
-    Study::of(&builtin(), &Gathered { runs, ..Gathered::default() }, &Gathered::default())
+    Study::of(&builtin(), &Gathered { runs, ..Gathered::default() }, &Gathered::default(), &How::default())
 }
 
 #[test]
@@ -93,7 +93,7 @@ fn runs_of_both_stages_are_in_both() {
         (gathered(&shown), &gathered(&rates)),
         (gathered(&[shown.clone(), rates.clone()].concat()), &gathered(&rates)),
     ] {
-        let study = Study::of(&builtin(), &main, extra);
+        let study = Study::of(&builtin(), &main, extra, &How::default());
         assert_eq!(study.choice[0].chosen, Some(1e-3));
         assert_eq!(study.choice[0].rates.iter().map(|r| r.seeds.len()).collect::<Vec<_>>(), [2, 2]);
         assert_eq!(study.settings[0].teams[0].seeds, [1, 2]);

@@ -16,6 +16,10 @@ pub(super) fn of_kind(key: &str, old: &Value, new: Value) -> Result<Value> {
         (Value::Integer(_), Value::Float(x)) if x.fract() == 0.0 && (0.0..=EXACT).contains(x) => {
             return Ok(Value::Integer(*x as i64));
         }
+        // An option of a world may be a name or a number, such as a radius that can be `all`.
+        (Value::String(_), Value::Integer(_) | Value::Float(_)) if key.starts_with("world.") => {
+            return Ok(Value::String(new.to_string()));
+        }
         (Value::Integer(_), _) => "a whole number from 0 on",
         (Value::Float(_), _) => "a number",
         (Value::Boolean(_), _) => "true or false",

@@ -57,6 +57,9 @@ pub struct TrainConfig {
     pub gradient_clip: f64,
     /// Whether advantages of a minibatch are shifted to mean 0 and scaled to deviation 1.
     pub normalise_advantages: bool,
+    /// Whether rewards are divided by a running deviation of returns, so that their unit does not matter.
+    #[serde(default)]
+    pub scale_returns: bool,
     /// For full augmentation: what the new probability of a turned copy is compared with.
     #[serde(default)]
     pub augment_ratio: AugmentRatio,

@@ -38,6 +38,7 @@ impl TrainConfig {
             entropy_coefficient: 0.01,
             gradient_clip: 1.0,
             normalise_advantages: false,
+            scale_returns: false,
             augment_ratio: AugmentRatio::Copy,
             warm_up: 0,
             evaluate_every: 25_000,

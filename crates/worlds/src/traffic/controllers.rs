@@ -2,6 +2,7 @@
 
 use super::Traffic;
 use super::lanes::in_all_lanes;
+use super::planner;
 use crate::error::{Error, Result};
 use std::num::IntErrorKind;
 
@@ -15,15 +16,22 @@ const ROWS: u32 = 0x00ff_00ff;
 /// The period under which vehicles wait least in the paper's world; 5 and 6 are close.
 pub(super) const USUAL_PERIOD: usize = 4;
 
-/// Lets the controller with this name act: `fixed-cycle` (its period may follow, as in `fixed-cycle:6`), `longest-queue` or
-/// `max-pressure`.
+/// Lets the controller with this name act: `fixed-cycle` (its period may follow, as in `fixed-cycle:6`), `longest-queue`,
+/// `max-pressure` or `planner` (its width may follow).
 ///
 /// # Errors
-/// If there is none, or the period is not one.
+/// If there is none, its number is not one, or it cannot plan for so many junctions.
 pub(super) fn act(world: &Traffic, name: &str, actions: &mut [usize]) -> Result<()> {
     match name.split_once(':') {
         None if name == "fixed-cycle" => fixed_cycle(world, USUAL_PERIOD, actions),
-        Some(("fixed-cycle", text)) => fixed_cycle(world, period(text)?, actions),
+        Some(("fixed-cycle", text)) => {
+            fixed_cycle(world, number(text, "period of a fixed cycle", "steps", "fixed-cycle:6")?, actions)
+        }
+        None if name == "planner" => return planner::act(world, planner::USUAL_WIDTH, actions),
+        Some(("planner", text)) => {
+            let width = number(text, "width of a planner", "plans", "planner:100")?;
+            return planner::act(world, width, actions);
+        }
         None if name == "longest-queue" => longest_queue(world, actions),
         None if name == "max-pressure" => max_pressure(world, actions),
         _ => return Err(Error::BadWorld(format!("traffic has no controller `{name}`"))),
@@ -31,20 +39,18 @@ pub(super) fn act(world: &Traffic, name: &str, actions: &mut [usize]) -> Result<
     Ok(())
 }
 
-/// The period that stands after the colon.
-fn period(text: &str) -> Result<usize> {
-    let wrong = |why: &str| {
-        Err(Error::BadWorld(format!(
-            "the period of a fixed cycle {why}, and `{text}` is not; write fixed-cycle:6"
-        )))
-    };
+/// The number that stands after the colon.
+fn number(text: &str, what: &str, unit: &str, example: &str) -> Result<usize> {
+    let wrong =
+        |why: &str| Err(Error::BadWorld(format!("the {what} {why}, and `{text}` is not; write {example}")));
+    let one = unit.trim_end_matches('s');
     match text.parse::<usize>() {
-        Ok(0) => wrong("must be at least 1 step"),
-        Ok(period) => Ok(period),
+        Ok(0) => wrong(&format!("must be at least 1 {one}")),
+        Ok(number) => Ok(number),
         Err(e) if *e.kind() == IntErrorKind::PosOverflow => {
-            wrong(&format!("must be at most {} steps", usize::MAX))
+            wrong(&format!("must be at most {} {unit}", usize::MAX))
         }
-        Err(_) => wrong("must be a whole number of at least 1 step"),
+        Err(_) => wrong(&format!("must be a whole number of at least 1 {one}")),
     }
 }
 

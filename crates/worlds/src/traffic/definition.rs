@@ -7,12 +7,19 @@ use super::picture::shape;
 use super::symmetry::Acts;
 use super::{Traffic, TrafficOptions};
 use crate::batch::EnvBatch;
+use crate::controller::Named;
 use crate::envs::Envs;
+use crate::episode::play;
 use crate::error::{Error, Result};
-use crate::registry::{self, FirstFormat, Symmetries};
+use crate::registry::{self, FirstFormat, Solved, Symmetries};
 use crate::settings::{Opt, Settings, Shorthand, Value};
 use crate::spec::{Actions, Fallback, Links, Spec, permutation};
+use crate::stream::{Purpose, Stream};
+use crate::world::World;
 use equimarl_group::Group;
+
+/// The seed of the episodes that evaluations play.
+const EVALUATED: u64 = 0;
 
 /// The traffic world's entry in the list of worlds.
 #[derive(Clone, Copy, Debug, Default)]
@@ -56,6 +63,24 @@ impl registry::Definition for Definition {
 
     fn make(&self, settings: &Settings, group: &Group, count: usize) -> Result<Box<dyn Envs>> {
         Ok(Box::new(EnvBatch::of(&Traffic::of(settings)?.under(group)?, count)))
+    }
+
+    /// Lights that know all arrivals, and below what no lights come.
+    fn solve(&self, settings: &Settings, episodes: usize) -> Result<Solved> {
+        let world = Traffic::of(settings)?;
+        let mut least = vec![];
+        for index in 0..episodes as u64 {
+            let mut world = world.clone();
+            world.reset(&mut Stream::new(EVALUATED, Purpose::World, index))?;
+            if world.pending() > 0 {
+                least.push(super::bound::least_waiting(&world) as f64 / world.pending() as f64);
+            }
+        }
+        let mut envs = EnvBatch::of(&world, 1);
+        let mut planner = Named::new("planner", &world)?;
+        let found = play(&mut envs, &mut planner, episodes, EVALUATED)?;
+        let bound = (!least.is_empty()).then(|| least.iter().sum::<f64>() / least.len() as f64);
+        Ok(Solved::Known { found, bound: bound.map(|bound| ("vehicle_waiting", bound)) })
     }
 
     fn check_symmetry(&self, _settings: &Settings, group: &Group) -> Result<()> {
@@ -142,7 +167,9 @@ pub(super) fn spec(map: Map, acts: &Acts) -> Result<Spec> {
         team_image: Some(shape(map.rows, map.cols)),
         measures: measures(),
         thresholds: vec![10.0, 5.0, 4.45, 2.3],
-        controllers: ["fixed-cycle:STEPS", "longest-queue", "max-pressure"].map(String::from).to_vec(),
+        controllers: ["fixed-cycle:STEPS", "longest-queue", "max-pressure", "planner:PLANS"]
+            .map(String::from)
+            .to_vec(),
         references: ["fixed-cycle", "longest-queue"].map(String::from).to_vec(),
         links: Links::Fixed,
         fallbacks: vec![Fallback { name: "fixed-cycle".into(), cycle: USUAL_PERIOD as u32 }],

@@ -19,6 +19,7 @@
 //! ```
 
 mod arrivals;
+mod bound;
 mod controllers;
 mod definition;
 mod edit;
@@ -27,6 +28,7 @@ mod measures;
 #[cfg(test)]
 mod oracle;
 mod picture;
+mod planner;
 mod rules;
 mod save;
 mod scene;
@@ -50,6 +52,7 @@ use crate::world::{Edges, End, Exact, Outcome, World};
 use arrivals::Road;
 use equimarl_group::{Element, Group};
 use lanes::Map;
+use planner::Plans;
 use rules::Scratch;
 use serde_json::Value;
 use std::sync::Arc;
@@ -109,6 +112,8 @@ pub struct Traffic {
     /// The vehicles that left in the last step.
     left: Vec<Left>,
     scratch: Scratch,
+    /// What the planner has planned.
+    plans: Plans,
 }
 
 impl Traffic {
@@ -138,6 +143,7 @@ impl Traffic {
             finished: Finished::default(),
             left: Vec::with_capacity(map.lanes()),
             scratch: Scratch::new(map),
+            plans: Plans::default(),
         };
         world.clear();
         Ok(world)

@@ -40,10 +40,10 @@ impl registry::Definition for Definition {
         Ok(Box::new(EnvBatch::of(&Wildlife::of(settings)?.under(group)?, count)))
     }
 
-    fn solve(&self, settings: &Settings) -> Result<Solved> {
+    fn solve(&self, settings: &Settings, _episodes: usize) -> Result<Solved> {
         let (drones, grid) = sizes(settings)?;
         let found = super::solve(drones, grid)?;
-        Ok(Solved { optimum: found.mean_return(), states: found.classes() })
+        Ok(Solved::Exact { optimum: found.mean_return(), states: found.classes() })
     }
 
     fn benchmarks(&self) -> Vec<Settings> {

@@ -85,11 +85,11 @@ fn a_fixed_cycle_counts_steps() {
 #[test]
 fn controllers_are_found_by_name() {
     let w = world(2, 2);
-    for name in ["random", "fixed-cycle", "fixed-cycle:8", "longest-queue", "max-pressure"] {
+    for name in ["random", "fixed-cycle", "fixed-cycle:8", "longest-queue", "max-pressure", "planner"] {
         assert_eq!(Named::new(name, &w).unwrap().name(), name);
     }
     let error = Named::new("green-wave", &w).unwrap_err().to_string();
-    assert!(error.contains("random, fixed-cycle, longest-queue or max-pressure"), "{error}");
+    assert!(error.contains("random, fixed-cycle, longest-queue, max-pressure or planner"), "{error}");
     // A period is something that only cycles have.
     for bad in ["max-pressure:8", "random:8"] {
         let error = Named::new(bad, &w).unwrap_err().to_string();
