@@ -2,11 +2,12 @@
 
 use crate::error::{Error, Result};
 use equimarl_nn::model::Metadata;
-use equimarl_worlds::{FirstFormat, Registry, Settings, WorldConfig};
+use equimarl_worlds::{FirstFormat, Home, Registry, Settings, WorldConfig};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-/// What a model file says of its world: its name, its version and all its settings.
+/// What a model file says of its world: its name, its version and all its settings; of one that lives elsewhere
+/// ([`equimarl_worlds::Definition::home`]) its whole declaration, too.
 ///
 /// # Errors
 /// If there is no such world.
@@ -14,7 +15,24 @@ pub fn world_note(registry: &Registry, world: &WorldConfig) -> Result<Value> {
     let version = registry.get(&world.name)?.version();
     let settings: Map<String, Value> =
         world.settings.iter().map(|(key, value)| (key.to_string(), json!(value))).collect();
-    Ok(json!({ "name": world.name, "version": version, "settings": settings }))
+    let mut note = json!({ "name": world.name, "version": version, "settings": settings });
+    if registry.get(&world.name)?.home().is_some() {
+        note["spec"] = json!(registry.describe(world)?);
+    }
+    Ok(note)
+}
+
+/// What is said of a world that this program does not have, and where it may be found.
+pub(crate) fn elsewhere(registry: &Registry, what: &str, name: &str, home: Option<&Home>) -> Error {
+    let own = registry.names().join(", ");
+    Error::Mismatch(match home {
+        Some(home) => format!(
+            "{what} the world `{name}`, which lives in {program}: train and play there. Here are {own}; `report` and `view` \
+             show the curves of any run",
+            program = home.program
+        ),
+        None => format!("{what} the world `{name}`, which this program does not have; it has {own}"),
+    })
 }
 
 /// The world of a model.
@@ -33,10 +51,8 @@ pub struct Known {
 pub fn world_of(registry: &Registry, model: &Metadata) -> Result<Known> {
     let name = &model.network.interface.world;
     let definition = registry.get(name).map_err(|_| {
-        Error::Mismatch(format!(
-            "the model was made for the world `{name}`, which this program does not have; it has {}",
-            registry.names().join(", ")
-        ))
+        let home = Home::deserialize(&model.world["spec"]["home"]).ok();
+        elsewhere(registry, "the model was made for", name, home.as_ref())
     })?;
     if model.world.is_null() {
         let setting = &model.network.interface;

@@ -2,6 +2,7 @@
 
 - `Batch`: thousands of environments of a world at once, in NumPy arrays that are written in place.
 - `equimarl.zoo`: the same worlds for PettingZoo (``pip install equimarl[zoo]``).
+- `train`, `resume`, `load`, `plot`: teams that learn, in these worlds or in any PettingZoo environment with a `Spec`.
 - `group`, `rep`, `basis`, `bias_basis`: finite groups, their representations, and all maps that commute with them.
 - `worlds`: what worlds there are, and their options.
 
@@ -17,19 +18,32 @@ from types import ModuleType
 from ._batch import Batch, Infos
 from ._core import Group, Rep
 from ._groups import basis, bias_basis, group, rep
+from ._run import Figure, Run, plot
+from ._spec import Spec
+from ._team import Team, load
+from ._train import Update, resume, train
 from ._worlds import Option, WorldInfo, worlds
 
 __all__ = [
     "Batch",
+    "Figure",
     "Group",
     "Infos",
     "Option",
     "Rep",
+    "Run",
+    "Spec",
+    "Team",
+    "Update",
     "WorldInfo",
     "basis",
     "bias_basis",
     "group",
+    "load",
+    "plot",
     "rep",
+    "resume",
+    "train",
     "worlds",
 ]
 __version__ = "0.1.0"

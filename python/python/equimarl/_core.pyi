@@ -1,11 +1,28 @@
 """The compiled part of equimarl. Use the package `equimarl` instead."""
 
+from collections.abc import Callable
+from os import PathLike
+from pathlib import Path
 from typing import Any, Literal, TypedDict, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Envs", "Group", "Rep", "basis", "bias_basis", "worlds"]
+__all__ = [
+    "Envs",
+    "ForeignWorld",
+    "Group",
+    "Rep",
+    "Stop",
+    "Team",
+    "basis",
+    "begin",
+    "bias_basis",
+    "curves",
+    "extend",
+    "train",
+    "worlds",
+]
 
 _Value = bool | int | float | str
 
@@ -18,6 +35,58 @@ class _World(TypedDict):
 def worlds() -> list[_World]: ...
 def basis(rep_in: Rep, rep_out: Rep, kernel: int | None = None) -> NDArray[np.float64]: ...
 def bias_basis(rep: Rep) -> NDArray[np.float64]: ...
+
+def curves(places: list[str], kind: str) -> bytes: ...
+def begin(
+    folder: str | PathLike[str] | None,
+    world: str,
+    foreign: ForeignWorld | None,
+    method: str,
+    preset: str,
+    settings: dict[str, _Value],
+) -> Path: ...
+def extend(folder: str | PathLike[str], foreign: ForeignWorld | None, steps: int) -> None: ...
+def train(
+    folder: str | PathLike[str], foreign: ForeignWorld | None, stop: Stop, hear: Callable[[str, int, int, Any], bool | None]
+) -> bool: ...
+
+@final
+class Stop:
+    def __new__(cls) -> Stop: ...
+    def ask(self) -> None: ...
+    @property
+    def asked(self) -> bool: ...
+
+@final
+class ForeignWorld:
+    def __new__(cls, spec: str, note: str, options: dict[str, _Value], make: Callable[[], object]) -> ForeignWorld: ...
+    @property
+    def name(self) -> str: ...
+
+@final
+class Team:
+    def __new__(cls, path: str | PathLike[str]) -> Team: ...
+    @property
+    def spec(self) -> str: ...
+    @property
+    def note(self) -> str | None: ...
+    @property
+    def extra(self) -> str: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def group(self) -> str: ...
+    @property
+    def parameters(self) -> int: ...
+    def act(
+        self,
+        observations: NDArray[np.float32],
+        heard: list[list[tuple[int, list[float]]]] | None,
+        envs: Envs | None,
+        environment: int,
+        greedy: bool,
+        seed: int | None,
+    ) -> list[int]: ...
 
 @final
 class Group:
