@@ -187,11 +187,10 @@ pub(crate) fn train(
     if let Some(error) = raised.take() {
         return Err(error);
     }
-    match ended {
-        Ok(Ended::Finished(_)) => Ok(true),
-        Ok(Ended::Stopped { .. }) => Ok(false),
-        Err(error) => Err(raise(error, foreign)),
-    }
+    let finished = ended.map_err(|error| raise(error, foreign))?;
+    // What was raised and did no harm, in a checkpoint that was left out, is forgotten.
+    foreign.map(ForeignWorld::raised);
+    Ok(matches!(finished, Ended::Finished(_)))
 }
 
 /// Tells Python what happened; whether it wants to go on.

@@ -104,9 +104,9 @@ def turned(observations: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_a_trained_team_plays_and_turns_with_what_it_sees(tmp_path: Path) -> None:
-    run = equimarl.train(Pond(), spec=SPEC, out=tmp_path / "a", **{**SHORT, "steps": 8192})
+    run = equimarl.train(Pond(), spec=spec(), out=tmp_path / "a", **{**SHORT, "steps": 8192})
     team = run.team()
-    assert (team.world, team.kind, team.group) == ("pond-v0", "equivariant", "D4")
+    assert (team.world, team.kind, team.group) == ("pond-v0", "equivariant", "C4")
     assert team.made["made_in"] == "Python" and team.made["steps"] == 8192
     env = Pond()
     after = [0, 2, 3, 4, 1]  # down becomes right, right becomes up
@@ -116,7 +116,11 @@ def test_a_trained_team_plays_and_turns_with_what_it_sees(tmp_path: Path) -> Non
         total = 0.0
         while env.agents:
             actions = team.act(observations)
-            assert team.act(turned(observations)) == {agent: after[a] for agent, a in actions.items()}
+            same = team.act(turned(observations))
+            for agent, action in actions.items():
+                # Nothing has a direction for a duck that is there: all moves are equally likely.
+                if observations[agent].any():
+                    assert same[agent] == after[action]
             observations, rewards, *_ = env.step(actions)
             total += rewards["duck_0"]
         totals.append(total)
@@ -124,8 +128,11 @@ def test_a_trained_team_plays_and_turns_with_what_it_sees(tmp_path: Path) -> Non
     seen = np.array([[3, 1], [-2, 0]])
     assert team.act(seen).shape == (2,)
     assert team.act(np.stack([seen, seen, seen])).shape == (3, 2)
-    drawn = [team.act(np.tile(seen, (64, 1, 1)), greedy=False, seed=7) for _ in range(2)]
-    assert (drawn[0] == drawn[1]).all() and (drawn[0] != team.act(np.tile(seen, (64, 1, 1)), greedy=False)).any()
+    beginner = equimarl.train(Pond(), spec=spec(), out=tmp_path / "b", **{**SHORT, "steps": 64}).team()
+    many = np.tile(seen, (64, 1, 1))
+    drawn = [beginner.act(many, greedy=False, seed=7) for _ in range(2)]
+    assert (drawn[0] == drawn[1]).all() and (drawn[0] != beginner.act(many, greedy=False)).any()
+    assert len({tuple(state) for state in drawn[0].tolist()}) > 5
     assert team.act({}) == {}
     for bad, error in [
         (np.zeros((2, 3)), ValueError),
@@ -438,13 +445,13 @@ def test_an_image_world_and_actions_that_begin_elsewhere(tmp_path: Path) -> None
             return SimpleNamespace(n=5, start=10)
 
         def observation_space(self, agent: str) -> Any:
-            return SimpleNamespace(shape=(1, 7, 7))
+            return SimpleNamespace(shape=(1, 15, 15))
 
         def seen(self) -> dict[str, Any]:
             images = {}
             for agent, duck in zip(self.agents, self.ducks, strict=True):
-                image = np.zeros((1, 7, 7), np.uint8)
-                row, column = np.clip(self.bread - duck, -3, 3) + 3
+                image = np.zeros((1, 15, 15), np.uint8)
+                row, column = self.bread - duck + 7
                 image[0, row, column] = 1
                 images[agent] = image
             return images
@@ -453,13 +460,8 @@ def test_an_image_world_and_actions_that_begin_elsewhere(tmp_path: Path) -> None
             assert all(10 <= a < 15 for a in actions.values())
             return super().step({agent: a - 10 for agent, a in actions.items()})
 
-    picture = Spec(group="C4", observations=(1, 7, 7), actions="perm[0 4 1 2 3]")
     env = Seen()
-    # Images must be large enough for two convolutions; what is not is said.
-    try:
-        run = equimarl.train(env, spec=picture, out=tmp_path / "a", **SHORT)
-    except ValueError as error:
-        pytest.fail(str(error))
+    run = equimarl.train(env, spec=spec(observations=(1, 15, 15)), out=tmp_path / "a", **SHORT)
     observations, _ = env.reset(seed=0)
     assert all(10 <= a < 15 for a in run.team().act(observations, env).values())
 
@@ -523,9 +525,9 @@ def test_memory_is_given_back(tmp_path: Path) -> None:
         once(k)
     gc.collect()
     grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
-    # A single leaked trainer has some megabytes.
+    # A single leaked trainer has some megabytes; a leaked environment some objects.
     assert grown < 15, f"{grown:.1f} MB"
-    assert len(gc.get_objects()) - objects < 500
+    assert len(gc.get_objects()) - objects < 100
 
 
 def test_the_program_shows_a_run_of_a_world_that_it_does_not_have(tmp_path: Path) -> None:

@@ -95,3 +95,37 @@ pub fn world_of(registry: &Registry, model: &Metadata) -> Result<Known> {
     let world: WorldConfig = serde_json::from_value(settings).map_err(|e| bad(e.to_string()))?;
     Ok(Known { world: registry.complete(&world)?, assumed: None })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use equimarl_nn::{Interface, Network, NetworkConfig, NetworkKind};
+    use equimarl_worlds::builtin;
+
+    #[test]
+    fn a_world_that_is_not_here_is_named_with_its_home() {
+        let interface = Interface {
+            world: "pond".into(),
+            agents: 2,
+            actions: "perm[0 4 1 2 3]".into(),
+            features: "rotation".into(),
+            edge: "trivial".into(),
+            ..Interface::default()
+        };
+        let config = NetworkConfig::usual(interface, NetworkKind::Equivariant, &"C4".parse().unwrap());
+        let network = Network::init(&config, &mut || 0.1).unwrap();
+        let said = |world: Value| {
+            let metadata = network.metadata(&world, &Value::Null).unwrap();
+            world_of(&builtin(), &metadata).unwrap_err().to_string()
+        };
+        let note = json!({ "name": "pond", "version": 1, "settings": {} });
+        assert!(said(note.clone()).contains("`pond`, which this program does not have; it has wildlife"));
+        let mut known = note;
+        known["spec"] = json!({ "home": { "program": "Python" } });
+        let text = said(known);
+        assert!(text.contains("`pond`, which lives in Python: train and play there"), "{text}");
+        // Worlds of this program carry no declaration: everybody has it.
+        let own = world_note(&builtin(), &builtin().usual("wildlife").unwrap()).unwrap();
+        assert!(own.get("spec").is_none());
+    }
+}

@@ -1,6 +1,7 @@
 """An environment in Python as a world: it is asked for numbers, and what it says is checked."""
 
 import copy
+import json
 from collections.abc import Callable
 from math import isfinite
 from typing import Any
@@ -148,55 +149,68 @@ def heard_by(given: Any, agent: Any, index: dict[Any, int], size: int) -> list[t
     return heard
 
 
-class Environments:
-    """Makes environments, and closes them in the end."""
+class _Maker:
+    """Makes environments. The compiled part holds it, so it holds nothing of the compiled part: Python's collector does not look in
+    there for circles."""
 
     def __init__(self, world: Any, spec: Spec) -> None:
-        self._made: list[Any] = []
+        self.made: list[Any] = []
         self._spec = spec
-        if callable(world) and not hasattr(world, "step"):
+        self._waiting: list[Any] = []
+        if isinstance(world, type) or (callable(world) and not hasattr(world, "step")):
             self._make: Callable[[], Any] = world
-            one = self._new()
-            self._waiting = [one]
+            self.first = self._new()
+            self._waiting.append(self.first)
         else:
             # What we were given stays as it is.
             self._make = lambda: _copied(world)
-            one = world
-            self._waiting = []
-        for method in ("reset", "step"):
-            if not callable(getattr(one, method, None)):
-                raise TypeError(
-                    f"{type(one).__name__} has no {method}(): an environment has the methods of PettingZoo's ParallelEnv, and a "
-                    "function that makes environments gives one"
-                )
-        agents = getattr(one, "possible_agents", None)
-        if not agents:
-            raise TypeError(f"{type(one).__name__} has no `possible_agents`: a team is known before its first episode")
-        self.agents = list(agents)
-        _check_spaces(one, spec, self.agents)
-        self.name = _name_of(one, spec)
-        note = {"agents": [str(agent) for agent in self.agents], "talks": spec.neighbours is not None}
-        note_text = _json(note)
-        self.world = _core.ForeignWorld(spec._declared(self.name, self.agents), note_text, dict(spec.options), self._adapter)
+            self.first = world
+        self.agents = _checked(self.first, spec)
 
     def _new(self) -> Any:
         env = self._make()
-        self._made.append(env)
+        self.made.append(env)
         return env
 
-    def _adapter(self) -> Adapter:
+    def __call__(self) -> Adapter:
         env = self._waiting.pop() if self._waiting else self._new()
         if list(getattr(env, "possible_agents", ())) != self.agents:
             raise ValueError(f"environments of one kind have the same agents; {_list(self.agents)} were expected")
         return Adapter(env, self._spec, self.agents)
 
+
+class Environments:
+    """Environments of one kind as a world of the trainer. They are closed in the end."""
+
+    def __init__(self, world: Any, spec: Spec) -> None:
+        self._maker = maker = _Maker(world, spec)
+        self.name = _name_of(maker.first, spec)
+        note = json.dumps({"agents": [str(agent) for agent in maker.agents], "talks": spec.neighbours is not None})
+        self.world = _core.ForeignWorld(spec._declared(self.name, maker.agents), note, dict(spec.options), maker)
+
     def close(self) -> None:
         """Closes all that were made here."""
-        made, self._made = self._made, []
+        made, self._maker.made = self._maker.made, []
         for env in made:
             close = getattr(env, "close", None)
             if callable(close):
                 close()
+
+
+def _checked(env: Any, spec: Spec) -> list[Any]:
+    """The agents of an environment, which has what is asked for."""
+    kind = type(env).__name__
+    for method in ("reset", "step"):
+        if not callable(getattr(env, method, None)):
+            raise TypeError(
+                f"{kind} has no {method}(): an environment has the methods of PettingZoo's ParallelEnv, and a function that makes "
+                "environments gives one"
+            )
+    agents = getattr(env, "possible_agents", None)
+    if not agents:
+        raise TypeError(f"{kind} has no `possible_agents`: a team is known before its first episode")
+    _check_spaces(env, spec, list(agents))
+    return list(agents)
 
 
 def _copied(env: Any) -> Any:
@@ -241,9 +255,3 @@ def _first_action(env: Any, agent: Any) -> int:
 
 def _list(things: Any) -> str:
     return ", ".join(map(str, things)) or "nobody"
-
-
-def _json(value: Any) -> str:
-    import json
-
-    return json.dumps(value)

@@ -126,12 +126,16 @@ def plot(
     >>> "equivariant" in figure.svg and "plain" in figure.svg
     True
     """
-    places: list[str] = []
-    for run in runs:
-        several = isinstance(run, Iterable) and not isinstance(run, (str, PathLike))
-        for one in run if several else [run]:  # type: ignore[union-attr]
-            places.append(fspath(one.path if isinstance(one, Run) else one))
+    places = [place for run in runs for place in _places(run)]
     if not places:
         raise ValueError("there is nothing to plot: give runs, or folders with runs")
     figure = Figure(places)
     return figure if path is None else figure.save(path)
+
+
+def _places(run: str | PathLike[str] | Run | Iterable[str | PathLike[str] | Run]) -> list[str]:
+    if isinstance(run, Run):
+        return [fspath(run.path)]
+    if isinstance(run, (str, PathLike)):
+        return [fspath(run)]
+    return [place for one in run for place in _places(one)]
