@@ -11,7 +11,11 @@ use std::path::PathBuf;
 /// The learning curves of all runs at these places, as `svg`, `pdf` or `png`: a curve per method, the median of its seeds with
 /// a band from the first to the third quartile.
 #[pyfunction]
-pub(crate) fn curves<'py>(py: Python<'py>, places: Vec<PathBuf>, kind: &str) -> PyResult<Bound<'py, PyBytes>> {
+pub(crate) fn curves<'py>(
+    py: Python<'py>,
+    places: Vec<PathBuf>,
+    kind: &str,
+) -> PyResult<Bound<'py, PyBytes>> {
     let chart = py.detach(|| chart(&places)).map_err(value)?;
     let drawing = chart.drawing();
     let bytes = match kind {

@@ -8,8 +8,8 @@ use crate::options::from_python;
 use equimarl_group::Group;
 use equimarl_worlds::scene::Scene;
 use equimarl_worlds::{
-    Actions, Definition, Edges, End, Envs, Error, Home, Loose, Opt, Outcome, Registry, Result, Settings, Spec,
-    Stream, Symmetries, Value, World, WorldConfig, builtin,
+    Actions, Definition, Edges, End, Envs, Error, Home, Loose, Opt, Outcome, Registry, Result, Settings,
+    Spec, Stream, Symmetries, Value, World, WorldConfig, builtin,
 };
 use numpy::{PyArrayDyn, PyArrayMethods};
 use pyo3::prelude::*;
@@ -30,13 +30,15 @@ impl ForeignWorld {
     #[new]
     fn new(spec: &str, note: &str, options: &Bound<'_, PyDict>, make: Py<PyAny>) -> PyResult<ForeignWorld> {
         let spec: Spec = serde_json::from_str(spec).map_err(value)?;
-        let home =
-            Home { program: "Python".into(), note: serde_json::from_str(note).map_err(value)? };
+        let home = Home { program: "Python".into(), note: serde_json::from_str(note).map_err(value)? };
         let mut list = vec![];
         for (key, given) in options.iter() {
             let key: String = key.extract()?;
             let given = from_python(&key, &given)?;
-            list.push(Opt::new(leaked(&key), given, "VALUE", "An option of an environment in Python.").without_flag());
+            list.push(
+                Opt::new(leaked(&key), given, "VALUE", "An option of an environment in Python.")
+                    .without_flag(),
+            );
         }
         let name = leaked(&spec.world);
         let python = Arc::new(InPython { make, idle: Mutex::default(), raised: Mutex::default() });
@@ -130,7 +132,8 @@ fn without_symmetry(spec: &Spec, group: &Group) -> Result<Spec> {
         Ok(format!("{}*trivial", equimarl_group::Rep::parse(&own, text)?.dim()))
     };
     let names = spec.actions.names().to_vec();
-    let actions = Actions::Choice { rep: still(spec.actions.rep())?, names, marks: spec.actions.marks().to_vec() };
+    let actions =
+        Actions::Choice { rep: still(spec.actions.rep())?, names, marks: spec.actions.marks().to_vec() };
     let (features, edge) = (still(&spec.features)?, still(&spec.edge)?);
     let Spec { agent_moves, .. } = Spec::new(&spec.world, spec.agents, group, actions.clone());
     let (group, plane) = (group.name().into(), String::new());
@@ -224,7 +227,11 @@ impl Environment {
         let seen = seen.try_readonly()?;
         let seen = seen.as_slice()?;
         if seen.len() != self.seen.len() {
-            return Err(value(format!("there are {} numbers to see, and not {}", seen.len(), self.seen.len())));
+            return Err(value(format!(
+                "there are {} numbers to see, and not {}",
+                seen.len(),
+                self.seen.len()
+            )));
         }
         let numbers = self.seen.len() / self.spec.agents.max(1);
         if let Some(at) = seen.iter().position(|x| !x.is_finite()) {
@@ -303,10 +310,14 @@ impl World for Environment {
 pub(crate) fn declared(described: &equimarl_worlds::Described, world: &WorldConfig) -> PyResult<Registry> {
     Python::attach(|py| {
         let options = world.settings.iter().map(|(key, value)| {
-            Opt::new(leaked(key), value.clone(), "VALUE", "An option of an environment in Python.").without_flag()
+            Opt::new(leaked(key), value.clone(), "VALUE", "An option of an environment in Python.")
+                .without_flag()
         });
         let python = InPython { make: py.None(), idle: Mutex::default(), raised: Mutex::default() };
-        let home = described.home.clone().unwrap_or(Home { program: "Python".into(), note: serde_json::Value::Null });
+        let home = described
+            .home
+            .clone()
+            .unwrap_or(Home { program: "Python".into(), note: serde_json::Value::Null });
         let definition = Foreign {
             name: leaked(&described.spec.world),
             spec: Arc::new(described.spec.clone()),

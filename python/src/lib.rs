@@ -32,11 +32,11 @@ mod _core {
     #[pymodule_export]
     use crate::envs::Envs;
     #[pymodule_export]
-    use crate::group::{Group, Rep};
-    #[pymodule_export]
     use crate::figure::curves;
     #[pymodule_export]
     use crate::foreign::ForeignWorld;
+    #[pymodule_export]
+    use crate::group::{Group, Rep};
     #[pymodule_export]
     use crate::options::worlds;
     #[pymodule_export]

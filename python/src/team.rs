@@ -119,10 +119,17 @@ impl Team {
         let seen = seen.as_slice().map_err(|_| value("`observations` are not contiguous"))?;
         let (agents, numbers) = (seen.len() / self.numbers.max(1), self.numbers);
         if agents == 0 || !seen.len().is_multiple_of(numbers) {
-            return Err(value(format!("an agent of this team sees {numbers} numbers; {} are no team's", seen.len())));
+            return Err(value(format!(
+                "an agent of this team sees {numbers} numbers; {} are no team's",
+                seen.len()
+            )));
         }
         if let Some(at) = seen.iter().position(|x| !x.is_finite()) {
-            return Err(value(format!("agent {} sees {}; a network needs finite numbers", at / numbers, seen[at])));
+            return Err(value(format!(
+                "agent {} sees {}; a network needs finite numbers",
+                at / numbers,
+                seen[at]
+            )));
         }
         let mut all = vec![Edges::default(); agents];
         let mut senders = vec![];
