@@ -180,6 +180,8 @@ def test_own_teams_act_in_batches_and_in_pettingzoo(tmp_path: Path) -> None:
     assert list(team.act(observations, env).values()) == together[0].tolist()
     same = equimarl.train(env, out=tmp_path / "b", **SHORT)
     assert model(same.path) == model(run.path)
+    with pytest.raises(ValueError, match="the world's own limit"):
+        equimarl.train(zoo.parallel_env("wildlife", max_cycles=5), out=tmp_path / "c", **SHORT)
 
 
 def test_a_callback_hears_and_stops(tmp_path: Path) -> None:
@@ -332,6 +334,10 @@ class Vector(Pond):
         return SimpleNamespace(shape=(2,))
 
 
+#: Three quarter turns would be none.
+CIRCLE = {"duck_0": "duck_1", "duck_1": "duck_2", "duck_2": "duck_0"}
+
+
 def spec(**change: Any) -> Spec:
     given: dict[str, Any] = {"group": "C4", "observations": "rotation", "actions": "perm[0 4 1 2 3]", **change}
     return Spec(**given)
@@ -348,9 +354,10 @@ def spec(**change: Any) -> Spec:
         (lambda: (Pond(), spec(observations=(5, 5))), ValueError, "channels, height, width"),
         (lambda: (Pond(), spec(group="C0")), ValueError, "C0"),
         (lambda: (Pond(), spec(edges="rotation")), ValueError, "belong together"),
-        (lambda: (Pond(), spec(agents=[[0, 0]])), ValueError, "does not send 2 agents"),
-        (lambda: (Pond(), spec(agents=[])), ValueError, "0 lists, and C4 has 1 generators"),
-        (lambda: (Pond(), spec(agents=[{"swan": "duck_0"}])), ValueError, "names 'swan'"),
+        (lambda: (Pond(), spec(agents={"r": {"duck_0": "duck_1"}})), ValueError, "does not send 2 agents"),
+        (lambda: (Pond(3), spec(agents={"r": CIRCLE})), ValueError, "is no action of C4"),
+        (lambda: (Pond(), spec(agents={"m": {}})), ValueError, "`agents` has 'm'; the generators of C4 are r"),
+        (lambda: (Pond(), spec(agents={"r": {"swan": "duck_0"}})), ValueError, "names 'swan'"),
         (lambda: (Pond(), spec(name="wildlife")), ValueError, "one of this name already"),
         (lambda: (Pond(), spec(name="My Pond")), ValueError, "lower-case letters"),
         (lambda: (Pond(), spec(options={"size": [1]})), TypeError, "option `size` must be"),

@@ -25,8 +25,8 @@ class Spec:
       stays the same and two arrows of the plane, in this order. Three numbers, if that is an image: channels, height, width.
     - `actions`: how the group permutes an agent's choices, ``"perm[0 4 1 2 3]"``: one list per generator of the group. Entry k
       of a list is the choice that becomes choice k.
-    - `agents`: where each generator sends the agents: one list per generator, whose entry i is where agent i goes, or a dict
-      of agents. Nothing if everybody keeps its name, as bodies do that carry their places with them.
+    - `agents`: where each generator sends the agents, ``{"r": {"north": "west", ...}}``; those that are left out stay. Nothing if
+      everybody keeps its name, as bodies do that carry their places with them.
     - `neighbours`: whom an agent hears. A function of the environment and an agent that gives (other agent, edge vector)
       pairs; the vector should be such that the group turns it by the representation `edges`, for example from the other to
       the agent. Nothing if agents do not talk.
@@ -54,7 +54,7 @@ class Spec:
     group: str | Group
     observations: str | Rep | tuple[int, int, int]
     actions: str | Rep
-    agents: Sequence[Sequence[int] | Mapping[Any, Any]] | None = None
+    agents: Mapping[str, Mapping[Any, Any]] | None = None
     neighbours: Neighbours | None = None
     edges: str | Rep | None = None
     name: str | None = None
@@ -140,18 +140,18 @@ class Spec:
 
     def _moves(self, agents: list[Any]) -> list[list[int]]:
         """Where each generator sends the agents, by number."""
-        generators = group_of(self.group).generators
-        if self.agents is None:
-            return [list(range(len(agents))) for _ in generators]
+        group = group_of(self.group)
+        given = dict(self.agents or {})
         moves = []
-        for given in self.agents:
-            if isinstance(given, Mapping):
-                unknown = [a for a in (*given, *given.values()) if a not in agents]
-                if unknown:
-                    raise ValueError(f"`agents` names {unknown[0]!r}; there are {', '.join(map(str, agents))}")
-                moves.append([agents.index(given.get(agent, agent)) for agent in agents])
-            else:
-                moves.append([int(place) for place in given])
+        for name in (group.names[g] for g in group.generators):
+            goes = given.pop(name, {})
+            unknown = [agent for agent in (*goes, *goes.values()) if agent not in agents]
+            if unknown:
+                raise ValueError(f"`agents` names {unknown[0]!r}; there are {', '.join(map(str, agents))}")
+            moves.append([agents.index(goes.get(agent, agent)) for agent in agents])
+        if given:
+            names = ", ".join(group.names[g] for g in group.generators)
+            raise ValueError(f"`agents` has {next(iter(given))!r}; the generators of {group.name} are {names}")
         return moves
 
 

@@ -106,6 +106,11 @@ def train(
         if spec is not None:
             raise ValueError("`spec` is for environments; worlds by name have their own")
         if not isinstance(world, str):
+            if world.max_cycles is not None:
+                raise ValueError(
+                    f"`max_cycles` is {world.max_cycles}, and training has the world's own limit; leave it out, or give a `spec` with "
+                    "`max_steps` and a function that makes the environment"
+                )
             given = {**world._envs.options, **given}
             world = world._world
         made = _core.begin(folder, world, None, method, preset, given)
