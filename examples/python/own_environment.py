@@ -3,9 +3,9 @@
     pip install './python[zoo]'
     python examples/python/own_environment.py
 
-Shepherds on a square meadow drive nobody; they only have to stand where their sheep stands. Turned by a quarter, the meadow is
-the same meadow: if a shepherd and everything it sees are turned, its best move turns along. So the network can have that
-from the start, and need not learn it four times.
+Shepherds on a square meadow walk to their sheep; a team gets more the nearer they are. Turned by a quarter, the meadow is the same
+meadow: if a shepherd and everything it sees are turned, its best move turns along. So the network can have that from the start, and
+need not learn it four times.
 """
 
 import argparse
@@ -52,7 +52,8 @@ class Meadow(ParallelEnv):
         team = self.agents
         self.places = np.clip(self.places + MOVES[[actions[a] for a in team]], -self.size, self.size)
         self.steps += 1
-        reward = 0.1 * float((self.places == self.sheep).all(axis=1).mean())
+        away = np.abs(self.places - self.sheep).sum(axis=1).mean()
+        reward = 0.1 * (1 - float(away) / self.size)
         late = dict.fromkeys(team, self.steps >= self.limit)
         answer = self.look(), dict.fromkeys(team, reward), dict.fromkeys(team, False), late, {a: {} for a in team}
         if self.steps >= self.limit:

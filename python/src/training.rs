@@ -189,7 +189,7 @@ pub(crate) fn train(
     }
     let finished = ended.map_err(|error| raise(error, foreign))?;
     // What was raised and did no harm, in a checkpoint that was left out, is forgotten.
-    foreign.map(ForeignWorld::raised);
+    drop(foreign.and_then(ForeignWorld::raised));
     Ok(matches!(finished, Ended::Finished(_)))
 }
 
