@@ -2,6 +2,7 @@
 
 - `Batch`: thousands of environments of a world at once, in NumPy arrays that are written in place.
 - `equimarl.zoo`: the same worlds for PettingZoo (``pip install equimarl[zoo]``).
+- `train`, `resume`, `load`, `plot`: teams that learn, in these worlds or in any PettingZoo environment with a `Spec`.
 - `group`, `rep`, `basis`, `bias_basis`: finite groups, their representations, and all maps that commute with them.
 - `audit`, `GroupAction`: is an environment, ours or anybody's, as symmetric as somebody says?
 - `equimarl.torch`: equivariant layers for PyTorch, and our models in it (``pip install equimarl[torch]``).
@@ -20,6 +21,10 @@ from ._audit import AuditReport, Counterexample, ElementReport, GroupAction, aud
 from ._batch import Batch, Infos
 from ._core import Group, Rep
 from ._groups import basis, bias_basis, group, rep
+from ._run import Figure, Run, plot
+from ._spec import Spec
+from ._team import Team, load
+from ._train import Update, resume, train
 from ._worlds import Option, WorldInfo, worlds
 
 __all__ = [
@@ -27,18 +32,27 @@ __all__ = [
     "Batch",
     "Counterexample",
     "ElementReport",
+    "Figure",
     "Group",
     "GroupAction",
     "Infos",
     "Option",
     "Rep",
+    "Run",
+    "Spec",
+    "Team",
+    "Update",
     "WorldInfo",
     "audit",
     "basis",
     "bias_basis",
     "group",
+    "load",
     "moves",
+    "plot",
     "rep",
+    "resume",
+    "train",
     "worlds",
 ]
 __version__ = "0.1.0"

@@ -1,6 +1,8 @@
 """The compiled part of equimarl. Use the package `equimarl` instead."""
 
+from collections.abc import Callable
 from os import PathLike
+from pathlib import Path
 from typing import Any, Literal, TypedDict, final
 
 import numpy as np
@@ -8,15 +10,22 @@ from numpy.typing import NDArray
 
 __all__ = [
     "Envs",
+    "ForeignWorld",
     "Group",
     "Model",
     "Rep",
     "Space",
+    "Stop",
+    "Team",
     "audit",
     "basis",
+    "begin",
     "bias_basis",
+    "curves",
     "declared",
+    "extend",
     "neighbours",
+    "train",
     "worlds",
 ]
 
@@ -47,6 +56,57 @@ def declared(envs: Envs, group: Group) -> _Declared: ...
 def neighbours(
     envs: Envs, environment: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]: ...
+def curves(places: list[str], kind: str) -> bytes: ...
+def begin(
+    folder: str | PathLike[str] | None,
+    world: str,
+    foreign: ForeignWorld | None,
+    method: str,
+    preset: str,
+    settings: dict[str, _Value],
+) -> Path: ...
+def extend(folder: str | PathLike[str], foreign: ForeignWorld | None, steps: int) -> None: ...
+def train(
+    folder: str | PathLike[str], foreign: ForeignWorld | None, stop: Stop, hear: Callable[[str, int, int, Any], bool | None]
+) -> bool: ...
+
+@final
+class Stop:
+    def __new__(cls) -> Stop: ...
+    def ask(self) -> None: ...
+    @property
+    def asked(self) -> bool: ...
+
+@final
+class ForeignWorld:
+    def __new__(cls, spec: str, note: str, options: dict[str, _Value], make: Callable[[], object]) -> ForeignWorld: ...
+    @property
+    def name(self) -> str: ...
+
+@final
+class Team:
+    def __new__(cls, path: str | PathLike[str]) -> Team: ...
+    @property
+    def spec(self) -> str: ...
+    @property
+    def note(self) -> str | None: ...
+    @property
+    def extra(self) -> str: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def group(self) -> str: ...
+    @property
+    def parameters(self) -> int: ...
+    def act(
+        self,
+        observations: NDArray[np.float32],
+        heard: list[list[tuple[int, list[float]]]] | None,
+        envs: Envs | None,
+        environment: int,
+        greedy: bool,
+        seed: int | None,
+    ) -> list[int]: ...
 
 @final
 class Group:

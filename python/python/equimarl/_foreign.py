@@ -1,0 +1,257 @@
+"""An environment in Python as a world: it is asked for numbers, and what it says is checked."""
+
+import copy
+import json
+from collections.abc import Callable
+from math import isfinite
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _core
+from ._spec import Spec, _name_of
+
+Heard = list[list[tuple[int, list[float]]]]
+
+_TOGETHER = (
+    "a team stays together until its episode ends. Let agents that are done wait (SuperSuit's black_death_v3 does that), or "
+    "end the episode for all"
+)
+
+
+class Adapter:
+    """One environment, on behalf of the trainer."""
+
+    def __init__(self, env: Any, spec: Spec, agents: list[Any]) -> None:
+        self.env = env
+        self._spec = spec
+        self._agents = agents
+        self._index = {agent: k for k, agent in enumerate(agents)}
+        self._shape = spec.observation_shape
+        self._vectors = isinstance(spec.observations, (str, _core.Rep))
+        self._size = spec.observation_size
+        self._edge = spec.edge_size
+        self._first = [_first_action(env, agent) for agent in agents]
+        self._seen = np.zeros((len(agents), self._size), np.float32)
+        self._steps = 0
+
+    def name(self, agent: int) -> str:
+        """What an agent is called."""
+        return str(self._agents[agent])
+
+    def reset(self, seed: int) -> tuple[NDArray[np.float32], Heard | None]:
+        """Begins an episode."""
+        answer = self.env.reset(seed=seed)
+        if not (isinstance(answer, tuple) and len(answer) == 2 and isinstance(answer[0], dict)):
+            raise TypeError("reset() must give two dicts, observations and infos, as PettingZoo's ParallelEnv does")
+        observations: dict[Any, Any] = answer[0]
+        here = list(observations)
+        if set(here) != set(self._agents):
+            raise ValueError(
+                f"an episode began with the agents {_list(here)}, and the team is {_list(self._agents)}: it must be the same in "
+                "every episode"
+            )
+        self._see(observations)
+        self._steps = 0
+        return self._seen, self._heard()
+
+    def step(self, actions: list[int]) -> tuple[NDArray[np.float32], Heard | None, float, bool, bool]:
+        """One step: what is seen and heard, the team's reward, and whether the episode was over or cut off."""
+        first = self._first
+        chosen = {agent: first[k] + actions[k] for k, agent in enumerate(self._agents)}
+        answer = self.env.step(chosen)
+        if not (isinstance(answer, tuple) and len(answer) == 5 and all(isinstance(part, dict) for part in answer)):
+            raise TypeError(
+                "step() must give five dicts, observations, rewards, terminations, truncations and infos, as PettingZoo's "
+                "ParallelEnv does"
+            )
+        observations, rewards, terminations, truncations, _ = answer
+        self._steps += 1
+        over, ended = 0, 0
+        for agent in self._agents:
+            terminated = bool(terminations.get(agent, False))
+            over += terminated
+            ended += terminated or bool(truncations.get(agent, False))
+        last = ended == len(self._agents)
+        if ended and not last:
+            done = [a for a in self._agents if terminations.get(a) or truncations.get(a)]
+            raise ValueError(f"after {self._steps} steps {_list(done)} had ended, and others had not: {_TOGETHER}")
+        if not last or observations:
+            self._see(observations)
+        reward = self._reward(rewards)
+        truncated = (last and over < len(self._agents)) or self._steps >= self._spec.max_steps
+        terminated = over == len(self._agents)
+        return self._seen, self._heard(), reward, terminated, truncated
+
+    def _reward(self, rewards: dict[Any, Any]) -> float:
+        """The mean over the agents, which is what each gets where they share it."""
+        values = []
+        for agent in self._agents:
+            if agent not in rewards:
+                raise ValueError(f"step() gave no reward for {agent}")
+            try:
+                value = float(rewards[agent])
+            except (TypeError, ValueError):
+                raise TypeError(f"the reward of {agent} is {rewards[agent]!r}, which is no number") from None
+            if not isfinite(value):
+                raise ValueError(f"the reward of {agent} is {value} after {self._steps} steps; rewards must be finite")
+            values.append(value)
+        first = values[0]
+        return first if all(value == first for value in values) else sum(values) / len(values)
+
+    def _see(self, observations: dict[Any, Any]) -> None:
+        if len(observations) != len(self._agents):
+            unknown = [agent for agent in observations if agent not in self._index]
+            if unknown:
+                raise ValueError(f"{_list(unknown)} came into the episode after it began: {_TOGETHER}")
+        for k, agent in enumerate(self._agents):
+            if agent not in observations:
+                raise ValueError(f"{agent} left after {self._steps} steps, and others had not: {_TOGETHER}")
+            seen = observations[agent]
+            if type(seen) is not np.ndarray:
+                if isinstance(seen, dict):
+                    raise TypeError(f"{agent} sees a dict with {_list(seen)}: give the trainer one array, for example by a wrapper")
+                seen = np.asarray(seen)
+            if seen.dtype.kind not in "fiub":
+                raise TypeError(f"{agent} sees an array of {seen.dtype}; numbers are needed, such as np.float32")
+            if seen.shape != self._shape and not (self._vectors and seen.size == self._size):
+                raise ValueError(
+                    f"{agent} sees an array of the shape {seen.shape}, and the Spec says {self._shape}"
+                    + (f", by the representation `{self._spec.observations}`" if self._vectors else "")
+                )
+            self._seen[k] = seen.reshape(-1)
+
+    def _heard(self) -> Heard | None:
+        neighbours = self._spec.neighbours
+        if neighbours is None:
+            return None
+        return [heard_by(neighbours(self.env, agent), agent, self._index, self._edge) for agent in self._agents]
+
+
+def heard_by(given: Any, agent: Any, index: dict[Any, int], size: int) -> list[tuple[int, list[float]]]:
+    """Whom an agent hears, by number and in their order, from what somebody's function gave."""
+    heard: list[tuple[int, list[float]]] = []
+    for pair in given:
+        try:
+            other, vector = pair
+        except (TypeError, ValueError):
+            raise TypeError(f"neighbours of {agent} must be (other agent, edge vector) pairs, not {pair!r}") from None
+        if other not in index or other == agent:
+            raise ValueError(f"{agent} cannot hear {other!r}; the others are {_list(a for a in index if a != agent)}")
+        numbers = np.asarray(vector, np.float64).reshape(-1).tolist()
+        if len(numbers) != size or not all(map(isfinite, numbers)):
+            raise ValueError(f"the edge vector from {other} to {agent} is {vector!r}; `edges` have {size} finite numbers")
+        heard.append((index[other], numbers))
+    heard.sort()
+    if any(one[0] == next[0] for one, next in zip(heard, heard[1:], strict=False)):
+        raise ValueError(f"{agent} hears somebody twice")
+    return heard
+
+
+class _Maker:
+    """Makes environments. The compiled part holds it, so it holds nothing of the compiled part: Python's collector does not look in
+    there for circles."""
+
+    def __init__(self, world: Any, spec: Spec) -> None:
+        self.made: list[Any] = []
+        self._spec = spec
+        self._waiting: list[Any] = []
+        if isinstance(world, type) or (callable(world) and not hasattr(world, "step")):
+            self._make: Callable[[], Any] = world
+            self.first = self._new()
+            self._waiting.append(self.first)
+        else:
+            # What we were given stays as it is.
+            self._make = lambda: _copied(world)
+            self.first = world
+        self.agents = _checked(self.first, spec)
+
+    def _new(self) -> Any:
+        env = self._make()
+        self.made.append(env)
+        return env
+
+    def __call__(self) -> Adapter:
+        env = self._waiting.pop() if self._waiting else self._new()
+        if list(getattr(env, "possible_agents", ())) != self.agents:
+            raise ValueError(f"environments of one kind have the same agents; {_list(self.agents)} were expected")
+        return Adapter(env, self._spec, self.agents)
+
+
+class Environments:
+    """Environments of one kind as a world of the trainer. They are closed in the end."""
+
+    def __init__(self, world: Any, spec: Spec) -> None:
+        self._maker = maker = _Maker(world, spec)
+        self.name = _name_of(maker.first, spec)
+        note = json.dumps({"agents": [str(agent) for agent in maker.agents], "talks": spec.neighbours is not None})
+        self.world = _core.ForeignWorld(spec._declared(self.name, maker.agents), note, dict(spec.options), maker)
+
+    def close(self) -> None:
+        """Closes all that were made here."""
+        made, self._maker.made = self._maker.made, []
+        for env in made:
+            close = getattr(env, "close", None)
+            if callable(close):
+                close()
+
+
+def _checked(env: Any, spec: Spec) -> list[Any]:
+    """The agents of an environment, which has what is asked for."""
+    kind = type(env).__name__
+    for method in ("reset", "step"):
+        if not callable(getattr(env, method, None)):
+            raise TypeError(
+                f"{kind} has no {method}(): an environment has the methods of PettingZoo's ParallelEnv, and a function that makes "
+                "environments gives one"
+            )
+    agents = getattr(env, "possible_agents", None)
+    if not agents:
+        raise TypeError(f"{kind} has no `possible_agents`: a team is known before its first episode")
+    _check_spaces(env, spec, list(agents))
+    return list(agents)
+
+
+def _copied(env: Any) -> Any:
+    try:
+        return copy.deepcopy(env)
+    except Exception as error:
+        raise TypeError(
+            f"{type(env).__name__} cannot be copied ({error}), and training needs several: give a function that makes one instead "
+            "of the environment"
+        ) from error
+
+
+def _check_spaces(env: Any, spec: Spec, agents: list[Any]) -> None:
+    """What is declared fits what the environment says of itself, as far as it does."""
+    for agent in agents:
+        if callable(getattr(env, "action_space", None)):
+            space = env.action_space(agent)
+            count = getattr(space, "n", None)
+            if not isinstance(count, (int, np.integer)):
+                raise TypeError(f"{agent} acts in {space}; teams learn to choose one of several actions, a Discrete space")
+            if int(count) != spec.num_actions:
+                raise ValueError(
+                    f"{agent} has {count} actions, and the Spec's `actions` is a representation of dimension {spec.num_actions}"
+                )
+        if callable(getattr(env, "observation_space", None)):
+            shape = getattr(env.observation_space(agent), "shape", None)
+            vector = isinstance(spec.observations, (str, _core.Rep))
+            if shape is not None and (
+                int(np.prod(shape)) != spec.observation_size if vector else tuple(shape) != spec.observation_shape
+            ):
+                raise ValueError(
+                    f"{agent} sees an array of the shape {tuple(shape)}, and the Spec's `observations` say {spec.observation_shape}"
+                )
+
+
+def _first_action(env: Any, agent: Any) -> int:
+    """The number of the first action: a Discrete space may begin elsewhere than at 0."""
+    if not callable(getattr(env, "action_space", None)):
+        return 0
+    return int(getattr(env.action_space(agent), "start", 0))
+
+
+def _list(things: Any) -> str:
+    return ", ".join(map(str, things)) or "nobody"
