@@ -19,7 +19,9 @@ pub(crate) fn audit(py: Python<'_>, envs: &Envs, group: &Group, steps: usize, se
     let made = builtin().make(&envs.world, &group.0, 1).map_err(value)?;
     let exact = made.exact().ok_or_else(|| {
         let name = &envs.world.name;
-        value(format!("the world `{name}` does not say how its states transform, so this audit cannot be exact"))
+        value(format!(
+            "the world `{name}` does not say how its states transform, so this audit cannot be exact"
+        ))
     })?;
     let mut whole: Option<AuditReport> = None;
     for done in (0..steps).step_by(AT_ONCE) {
@@ -76,19 +78,19 @@ type Heard<'py> = (Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<i64>>, Bound<'
 /// Who hears whom now in an environment, agent by agent, with the edge vectors.
 #[pyfunction]
 pub(crate) fn neighbours<'py>(py: Python<'py>, envs: &Envs, environment: usize) -> PyResult<Heard<'py>> {
-    let together = envs.started()?;
-    envs.check(environment)?;
-    let world = together.world(environment);
     let (mut receivers, mut senders, mut vectors) = (vec![], vec![], vec![]);
-    let mut edges = Edges::default();
-    for agent in 0..world.agents() {
-        world.neighbours(agent, &mut edges);
-        for (from, vector) in edges.iter() {
-            receivers.push(agent as i64);
-            senders.push(from as i64);
-            vectors.extend_from_slice(vector);
+    envs.with_world(environment, |world| {
+        let mut edges = Edges::default();
+        for agent in 0..world.agents() {
+            world.neighbours(agent, &mut edges);
+            for (from, vector) in edges.iter() {
+                receivers.push(agent as i64);
+                senders.push(from as i64);
+                vectors.extend_from_slice(vector);
+            }
         }
-    }
+        Ok(())
+    })?;
     // Without edges nobody can tell how long they are; vectors of the plane are what our worlds have.
     let dim = vectors.len().checked_div(receivers.len()).unwrap_or(2);
     let vectors = PyArray::from_vec(py, vectors).reshape([receivers.len(), dim])?;

@@ -304,7 +304,7 @@ impl Envs {
     }
 
     /// The same, once there are episodes.
-    pub(crate) fn started(&self) -> PyResult<MutexGuard<'_, Together>> {
+    fn started(&self) -> PyResult<MutexGuard<'_, Together>> {
         let together = self.lock()?;
         if together.started {
             return Ok(together);
@@ -312,7 +312,7 @@ impl Envs {
         Err(PyRuntimeError::new_err("there is no episode yet; call reset() first"))
     }
 
-    pub(crate) fn check(&self, environment: usize) -> PyResult<()> {
+    fn check(&self, environment: usize) -> PyResult<()> {
         if environment < self.count {
             return Ok(());
         }

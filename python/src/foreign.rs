@@ -44,6 +44,7 @@ impl ForeignWorld {
         let python = Arc::new(InPython { make, idle: Mutex::default(), raised: Mutex::default() });
         let definition = Foreign { name, spec: Arc::new(spec), home, options: list, python };
         // What cannot be is refused now.
+        numbers(&definition.spec).map_err(value)?;
         builtin().with(definition.clone()).map_err(value)?;
         Ok(ForeignWorld { definition })
     }
@@ -184,11 +185,22 @@ impl Definition for Foreign {
     }
 }
 
+/// More numbers than this are a mistake, and not what a team sees.
+const MOST: usize = 1 << 24;
+
 /// How many numbers one agent sees.
 pub(crate) fn numbers(spec: &Spec) -> Result<usize> {
-    match spec.image {
-        Some(image) => Ok(image.iter().product()),
-        None => Ok(equimarl_group::Rep::parse(&spec.group.parse()?, &spec.features)?.dim()),
+    let one = match spec.image {
+        Some(image) => image.iter().try_fold(1, |all: usize, side| all.checked_mul(*side)),
+        None => Some(equimarl_group::Rep::parse(&spec.group.parse()?, &spec.features)?.dim()),
+    };
+    let all = one.and_then(|one| one.checked_mul(spec.agents.max(1)));
+    match (one, all) {
+        (Some(one), Some(all)) if all <= MOST => Ok(one),
+        _ => Err(Error::BadWorld(format!(
+            "{} agents cannot see so much: together at most {MOST} numbers",
+            spec.agents
+        ))),
     }
 }
 

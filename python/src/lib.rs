@@ -52,4 +52,9 @@ mod _core {
     use crate::team::Team;
     #[pymodule_export]
     use crate::training::{Stop, begin, extend, train};
+
+    #[pymodule_init]
+    fn init(_: &pyo3::Bound<'_, pyo3::types::PyModule>) -> pyo3::PyResult<()> {
+        crate::training::alone()
+    }
 }

@@ -3,7 +3,6 @@
 use crate::envs::Envs;
 use crate::error::value;
 use crate::foreign::{declared, numbers};
-use crate::training::alone;
 use equimarl_learn::checkpoint::Snapshot;
 use equimarl_learn::{Learned, RunFolder, world_of};
 use equimarl_nn::{Choice, Metadata, Network};
@@ -43,7 +42,6 @@ impl Team {
     /// Of a run folder or a model file. A run that is not finished gives its latest checkpoint.
     #[new]
     fn new(path: PathBuf) -> PyResult<Team> {
-        alone();
         let (network, metadata, described) = read(&path)?;
         let own = |error: equimarl_learn::Error| value(format!("cannot use {}: {error}", path.display()));
         let spec = match &described {

@@ -6,12 +6,11 @@ use crate::options::from_python;
 use equimarl_learn::run::{self, Ended, Event};
 use equimarl_learn::{Error, Method, RunFolder, TrainConfig};
 use equimarl_worlds::{Registry, Value, builtin};
-use pyo3::exceptions::{PyFileNotFoundError, PyRuntimeError};
+use pyo3::exceptions::{PyFileExistsError, PyFileNotFoundError, PyRuntimeError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde_json::json;
 use std::path::{Path, PathBuf};
-use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// Whether somebody wants training to stop. Python's signal handler asks it.
@@ -42,12 +41,16 @@ impl Stop {
 
 /// All computing happens in the thread that calls us. So no thread of ours is there when a process forks, and none is missed
 /// by a child; and an environment is called from where its owner is.
-pub(crate) fn alone() {
-    static ONCE: Once = Once::new();
-    ONCE.call_once(|| {
-        // Somebody else in this library would have to have asked before; then it stays as it is.
-        let _ = rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread().build_global();
-    });
+///
+/// This comes first, when Python imports us: whoever computes before it would start threads.
+pub(crate) fn alone() -> PyResult<()> {
+    let made = rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread().build_global();
+    match made {
+        Err(error) if rayon::current_num_threads() != 1 => {
+            Err(PyRuntimeError::new_err(format!("equimarl cannot compute in one thread: {error}")))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The worlds of the program, and one that lives in Python.
@@ -71,9 +74,8 @@ pub(crate) fn begin(
     preset: &str,
     settings: &Bound<'_, PyDict>,
 ) -> PyResult<PathBuf> {
-    alone();
     let registry = registry(foreign)?;
-    let config = resolved(&registry, world, method, preset, settings)?;
+    let config = resolved(&registry, world, foreign.is_some(), method, preset, settings)?;
     if foreign.is_some() && config.method.kind().is_central() {
         return Err(value(format!(
             "{method} decides for a whole team by a picture of the whole state, which a Spec does not have; use equivariant, \
@@ -82,14 +84,27 @@ pub(crate) fn begin(
     }
     let usual = || format!("runs/{}-{}-{}", config.world.name, config.method, config.seed).into();
     let folder = folder.unwrap_or_else(usual);
+    RunFolder::at(&folder).check_empty().map_err(|error| occupied(&folder, &error))?;
     py.detach(|| run::create(&registry, &folder, &config)).map_err(|error| raise(error, foreign))?;
     Ok(folder)
 }
 
-/// Settings as the command line would make them.
+/// That something is in the way, in Python's words.
+fn occupied(folder: &Path, error: &Error) -> PyErr {
+    if RunFolder::at(folder).is_run() {
+        let folder = folder.display();
+        return PyFileExistsError::new_err(format!(
+            "{folder} holds a run already; go on with it by equimarl.resume, or choose another `out`"
+        ));
+    }
+    PyFileExistsError::new_err(error.to_string().replace("--out", "`out`"))
+}
+
+/// Settings as the command line would make them. Options of a world in Python are what its Spec says, and nothing else.
 fn resolved(
     registry: &Registry,
     world: &str,
+    foreign: bool,
     method: &str,
     preset: &str,
     settings: &Bound<'_, PyDict>,
@@ -102,6 +117,11 @@ fn resolved(
         let key: String = key.extract()?;
         let given = from_python(&key, &given)?;
         if options.iter().any(|o| o.key == key) {
+            if foreign {
+                return Err(value(format!(
+                    "`{key}` is an option of the Spec, so it is given there: the environment would not hear of it here"
+                )));
+            }
             own.settings.set(&key, given);
             continue;
         }
@@ -116,6 +136,17 @@ fn resolved(
     }
     let own = registry.complete(&own).map_err(value)?;
     let base = TrainConfig::preset(registry, preset, own, method).map_err(value)?;
+    if foreign {
+        for option in &options {
+            let tried = TrainConfig::overlay(registry, &base, &format!("{} = 0\n", option.key));
+            if !tried.is_err_and(|error| error.to_string().starts_with("there is no setting")) {
+                return Err(value(format!(
+                    "the Spec has an option `{0}`, and so has the trainer a setting; give the option another name",
+                    option.key
+                )));
+            }
+        }
+    }
     let config = TrainConfig::overlay(registry, &base, &rest).map_err(|error| {
         let keys: Vec<&str> = options.iter().map(|o| o.key).collect();
         let keys = if keys.is_empty() { "none".into() } else { keys.join(", ") };
@@ -141,9 +172,8 @@ pub(crate) fn extend(
     foreign: Option<&ForeignWorld>,
     steps: u64,
 ) -> PyResult<()> {
-    alone();
     let registry = registry(foreign)?;
-    check_run(&registry, &folder)?;
+    check_run(&registry, foreign, &folder)?;
     py.detach(|| run::extend(&registry, &folder, steps)).map_err(|error| raise(error, foreign))
 }
 
@@ -157,9 +187,8 @@ pub(crate) fn train(
     stop: &Stop,
     hear: Py<PyAny>,
 ) -> PyResult<bool> {
-    alone();
     let registry = registry(foreign)?;
-    check_run(&registry, &folder)?;
+    check_run(&registry, foreign, &folder)?;
     let origin = origin();
     let (mut raised, ended) = py.detach(|| {
         let raised = std::sync::Mutex::new(None);
@@ -222,13 +251,28 @@ fn tell(py: Python<'_>, hear: &Py<PyAny>, event: Event<'_>) -> PyResult<bool> {
     Ok(!answer.is(pyo3::types::PyBool::new(py, false).as_any()))
 }
 
-fn check_run(registry: &Registry, folder: &Path) -> PyResult<()> {
+fn check_run(registry: &Registry, foreign: Option<&ForeignWorld>, folder: &Path) -> PyResult<()> {
     if !RunFolder::at(folder).is_run() {
         return Err(PyFileNotFoundError::new_err(format!("{} holds no run", folder.display())));
     }
     RunFolder::at(folder).check_world(registry).map_err(|error| {
         value(format!("{error}. Give the environment and its Spec: equimarl.resume(run, env, spec=spec)"))
-    })
+    })?;
+    let (Some(was), true) = (RunFolder::at(folder).described(), foreign.is_some()) else { return Ok(()) };
+    let world = RunFolder::at(folder).read_config(registry).map_err(value)?.world;
+    let now = registry.describe(&world).map_err(value)?;
+    let (was, now) = (serde_json::to_value(&was).map_err(value)?, serde_json::to_value(&now).map_err(value)?);
+    // What only says how things are called may change.
+    for (key, now) in now.as_object().into_iter().flatten() {
+        if was[key] != *now && !["title", "label", "thresholds"].contains(&key.as_str()) {
+            return Err(value(format!(
+                "this is not the Spec that {} was made with: `{key}` was {}, and is {now}",
+                folder.display(),
+                was[key]
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// What an environment raised as it was, or our own error.

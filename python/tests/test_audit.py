@@ -90,9 +90,9 @@ def test_states_that_can_be_set_are_audited_exactly() -> None:
     report = audit(Settable(noise=0.0), pond_action(state=settled), steps=100)
     assert (report.tier, report.verdict) == ("exact", "holds")
     cases: list[tuple[dict[str, Any], str]] = [
-        ({"wind": 1e-3}, "observe"),
+        ({"wind": 1e-3}, "observation"),
         ({"favour": 1e-3}, "should get"),
-        ({"crooked": 1e-3}, "observe"),
+        ({"crooked": 1e-3}, "observation"),
     ]
     for broken, part in cases:
         report = audit(Settable(noise=0.0, **broken), pond_action(state=settled), steps=100)
@@ -205,7 +205,10 @@ def test_agents_that_leave() -> None:
             self.agents = [a for a in there if not ashore[a]] if self.agents else []
             return tuple({a: one[a] for a in there} for one in (seen, rewards, ashore, over, infos))
 
-    assert audit(Leaving(), pond_action(), episodes=200).verdict == "not refuted"
+    by_rep = audit(Leaving(), pond_action(), episodes=200)
+    assert by_rep.verdict == "not refuted"
+    turned = GroupAction("D4", observations=lambda g, _, seen: rep("D4", "2*rotation").matrices(g) @ seen, actions=MOVES)
+    assert str(audit(Leaving(), turned, episodes=200)) == str(by_rep)
     assert audit(Leaving(wind=0.4), pond_action(), episodes=200).verdict == "refuted"
 
 
@@ -286,8 +289,8 @@ def test_simple_spread_exactly() -> None:
 def test_declarations_that_cannot_be() -> None:
     bad: list[tuple[Any, str]] = [
         (lambda: GroupAction("C", observations="rotation", actions="regular"), "cannot read the group"),
-        (lambda: GroupAction("C4", observations="spin", actions="regular"), "`observations`: "),
-        (lambda: GroupAction("C4", observations="rotation", actions="perm[1 2 0]"), "`actions`: "),
+        (lambda: GroupAction("C4", observations="spin", actions="regular"), "`observations` is `spin`: "),
+        (lambda: GroupAction("C4", observations="rotation", actions="perm[1 2 0]"), "`actions` is `perm.1 2 0.`: "),
         (lambda: GroupAction("C4", observations=rep("C2", "trivial"), actions="regular"), "of C2, and the group is C4"),
         (lambda: GroupAction("C4", observations="trivial", actions="regular", agents={"m": {}}), "generators of C4 are r"),
         (lambda: GroupAction("C4", observations="trivial", actions="regular", agents={"r": {"a": "b"}}), "no permutation"),

@@ -2,6 +2,7 @@
 
 import copy
 import json
+import logging
 from collections.abc import Callable
 from math import isfinite
 from typing import Any
@@ -10,9 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _core
+from ._spaces import count, first_choice, is_bytes
 from ._spec import Spec, _name_of
 
 Heard = list[list[tuple[int, list[float]]]]
+_log = logging.getLogger("equimarl")
 
 _TOGETHER = (
     "a team stays together until its episode ends. Let agents that are done wait (SuperSuit's black_death_v3 does that), or "
@@ -23,8 +26,10 @@ _TOGETHER = (
 class Adapter:
     """One environment, on behalf of the trainer."""
 
-    def __init__(self, env: Any, spec: Spec, agents: list[Any]) -> None:
+    def __init__(self, env: Any, spec: Spec, agents: list[Any], starts: "_Starts | None") -> None:
         self.env = env
+        self._starts = starts
+        self._scale = np.float32(1 / 255 if shows_bytes(env, spec, agents) else 1)
         self._spec = spec
         self._agents = agents
         self._index = {agent: k for k, agent in enumerate(agents)}
@@ -32,7 +37,7 @@ class Adapter:
         self._vectors = isinstance(spec.observations, (str, _core.Rep))
         self._size = spec.observation_size
         self._edge = spec.edge_size
-        self._first = [_first_action(env, agent) for agent in agents]
+        self._first = [first_choice(env, agent) for agent in agents]
         self._seen = np.zeros((len(agents), self._size), np.float32)
         self._steps = 0
 
@@ -53,6 +58,8 @@ class Adapter:
                 "every episode"
             )
         self._see(observations)
+        if self._starts is not None:
+            self._starts.compare(seed, self._seen)
         self._steps = 0
         return self._seen, self._heard()
 
@@ -82,7 +89,9 @@ class Adapter:
         reward = self._reward(rewards)
         truncated = (last and over < len(self._agents)) or self._steps >= self._spec.max_steps
         terminated = over == len(self._agents)
-        return self._seen, self._heard(), reward, terminated, truncated
+        # After the end of everything nobody hears anybody.
+        heard = None if terminated else self._heard()
+        return self._seen, heard, reward, terminated, truncated
 
     def _reward(self, rewards: dict[Any, Any]) -> float:
         """The mean over the agents, which is what each gets where they share it."""
@@ -120,7 +129,7 @@ class Adapter:
                     f"{agent} sees an array of the shape {seen.shape}, and the Spec says {self._shape}"
                     + (f", by the representation `{self._spec.observations}`" if self._vectors else "")
                 )
-            self._seen[k] = seen.reshape(-1)
+            np.multiply(seen.reshape(-1), self._scale, out=self._seen[k], casting="unsafe")
 
     def _heard(self) -> Heard | None:
         neighbours = self._spec.neighbours
@@ -149,6 +158,28 @@ def heard_by(given: Any, agent: Any, index: dict[Any, int], size: int) -> list[t
     return heard
 
 
+class _Starts:
+    """Notices copies of an environment that begin alike, whatever the seed: they have one state of one generator, and would play
+    the same episodes."""
+
+    #: So many are compared.
+    MANY = 4
+
+    def __init__(self) -> None:
+        self._seen: dict[int, bytes] = {}
+
+    def compare(self, seed: int, seen: NDArray[np.float32]) -> None:
+        """A start."""
+        if len(self._seen) < self.MANY:
+            self._seen[seed] = seen.tobytes()
+            if len(self._seen) == self.MANY and len(set(self._seen.values())) == 1:
+                _log.warning(
+                    "%d copies of the environment began alike, with different seeds. If it draws chance from elsewhere than "
+                    "reset(seed=...), all copies play the same episodes: use the seed, or give a function that makes environments",
+                    self.MANY,
+                )
+
+
 class _Maker:
     """Makes environments. The compiled part holds it, so it holds nothing of the compiled part: Python's collector does not look in
     there for circles."""
@@ -157,6 +188,7 @@ class _Maker:
         self.made: list[Any] = []
         self._spec = spec
         self._waiting: list[Any] = []
+        self._starts: _Starts | None = None
         if isinstance(world, type) or (callable(world) and not hasattr(world, "step")):
             self._make: Callable[[], Any] = world
             self.first = self._new()
@@ -164,8 +196,13 @@ class _Maker:
         else:
             # What we were given stays as it is.
             self._make = lambda: _copied(world)
+            self._starts = _Starts()
             self.first = world
-        self.agents = _checked(self.first, spec)
+        try:
+            self.agents = _checked(self.first, spec)
+        except BaseException:
+            close_all(self.made)
+            raise
 
     def _new(self) -> Any:
         env = self._make()
@@ -176,7 +213,7 @@ class _Maker:
         env = self._waiting.pop() if self._waiting else self._new()
         if list(getattr(env, "possible_agents", ())) != self.agents:
             raise ValueError(f"environments of one kind have the same agents; {_list(self.agents)} were expected")
-        return Adapter(env, self._spec, self.agents)
+        return Adapter(env, self._spec, self.agents, self._starts)
 
 
 class Environments:
@@ -185,21 +222,47 @@ class Environments:
     def __init__(self, world: Any, spec: Spec) -> None:
         self._maker = maker = _Maker(world, spec)
         self.name = _name_of(maker.first, spec)
-        note = json.dumps({"agents": [str(agent) for agent in maker.agents], "talks": spec.neighbours is not None})
+        note = json.dumps(
+            {
+                "agents": [str(agent) for agent in maker.agents],
+                "talks": spec.neighbours is not None,
+                "bytes": shows_bytes(maker.first, spec, maker.agents),
+            }
+        )
         self.world = _core.ForeignWorld(spec._declared(self.name, maker.agents), note, dict(spec.options), maker)
 
     def close(self) -> None:
         """Closes all that were made here."""
         made, self._maker.made = self._maker.made, []
-        for env in made:
-            close = getattr(env, "close", None)
+        close_all(made)
+
+
+def close_all(envs: list[Any]) -> None:
+    """Closes environments, all of them: what the first raises that fails comes through afterwards."""
+    raised: Exception | None = None
+    for env in envs:
+        close = getattr(env, "close", None)
+        try:
             if callable(close):
                 close()
+        except Exception as error:
+            raised = raised or error
+    if raised is not None:
+        raise raised
+
+
+def shows_bytes(env: Any, spec: Spec, agents: list[Any]) -> bool:
+    """Whether agents see images of bytes, which a network gets as numbers from 0 to 1."""
+    if isinstance(spec.observations, (str, _core.Rep)) or not callable(getattr(env, "observation_space", None)):
+        return False
+    return all(is_bytes(env.observation_space(agent)) for agent in agents)
 
 
 def _checked(env: Any, spec: Spec) -> list[Any]:
     """The agents of an environment, which has what is asked for."""
     kind = type(env).__name__
+    if hasattr(env, "agent_iter") or hasattr(env, "agent_selection"):
+        raise TypeError(f"{kind} takes turns (AEC); convert it with pettingzoo.utils.aec_to_parallel")
     for method in ("reset", "step"):
         if not callable(getattr(env, method, None)):
             raise TypeError(
@@ -228,12 +291,12 @@ def _check_spaces(env: Any, spec: Spec, agents: list[Any]) -> None:
     for agent in agents:
         if callable(getattr(env, "action_space", None)):
             space = env.action_space(agent)
-            count = getattr(space, "n", None)
-            if not isinstance(count, (int, np.integer)):
+            choices = count(space)
+            if choices is None:
                 raise TypeError(f"{agent} acts in {space}; teams learn to choose one of several actions, a Discrete space")
-            if int(count) != spec.num_actions:
+            if choices != spec.num_actions:
                 raise ValueError(
-                    f"{agent} has {count} actions, and the Spec's `actions` is a representation of dimension {spec.num_actions}"
+                    f"{agent} has {choices} actions, and the Spec's `actions` is a representation of dimension {spec.num_actions}"
                 )
         if callable(getattr(env, "observation_space", None)):
             shape = getattr(env.observation_space(agent), "shape", None)
@@ -244,13 +307,6 @@ def _check_spaces(env: Any, spec: Spec, agents: list[Any]) -> None:
                 raise ValueError(
                     f"{agent} sees an array of the shape {tuple(shape)}, and the Spec's `observations` say {spec.observation_shape}"
                 )
-
-
-def _first_action(env: Any, agent: Any) -> int:
-    """The number of the first action: a Discrete space may begin elsewhere than at 0."""
-    if not callable(getattr(env, "action_space", None)):
-        return 0
-    return int(getattr(env.action_space(agent), "start", 0))
 
 
 def _list(things: Any) -> str:

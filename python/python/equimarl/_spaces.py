@@ -17,3 +17,13 @@ def first(space: Any) -> int:
     """The number of the first choice: a Discrete space may begin elsewhere than at 0."""
     start = getattr(space, "start", 0)
     return int(start) if np.ndim(start) == 0 else 0
+
+
+def first_choice(env: Any, agent: Any) -> int:
+    """The number of an agent's first choice; 0 if the environment does not say."""
+    return first(env.action_space(agent)) if callable(getattr(env, "action_space", None)) else 0
+
+
+def is_bytes(space: Any) -> bool:
+    """Whether what is seen are bytes, such as pixels from 0 to 255."""
+    return getattr(space, "dtype", None) == np.uint8 and float(np.max(getattr(space, "high", 0))) == 255

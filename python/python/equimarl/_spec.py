@@ -4,13 +4,14 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import index
 from typing import Any
 
 from numpy.typing import ArrayLike
 
 from ._core import Group, Rep
+from ._groups import declared_rep, rep_text
 from ._groups import group as group_of
-from ._groups import rep as rep_of
 
 #: Whom an agent hears: called with the environment and an agent, it gives other agents, each with its edge vector.
 Neighbours = Callable[[Any, Any], Iterable[tuple[Any, ArrayLike]]]
@@ -22,14 +23,17 @@ class Spec:
 
     - `group`: the symmetry, ``"C4"`` or ``"D4"``; ``"C1"`` for none.
     - `observations`: what one agent sees. A representation, if that is a vector: ``"trivial + 2*rotation"`` are one number that
-      stays the same and two arrows of the plane, in this order. Three numbers, if that is an image: channels, height, width.
+      stays the same and two arrows of the plane, in this order. Three numbers, if that is an image: channels, height, width;
+      images of bytes (a Box of uint8 up to 255) are scaled to 0 to 1.
     - `actions`: how the group permutes an agent's choices, ``"perm[0 4 1 2 3]"``: one list per generator of the group. Entry k
-      of a list is the choice that becomes choice k.
+      of a list is the choice that becomes choice k. ``equimarl.moves(group, vectors)`` writes it down for choices that are
+      moves by vectors.
     - `agents`: where each generator sends the agents, ``{"r": {"north": "west", ...}}``; those that are left out stay. Nothing if
       everybody keeps its name, as bodies do that carry their places with them.
     - `neighbours`: whom an agent hears. A function of the environment and an agent that gives (other agent, edge vector)
       pairs; the vector should be such that the group turns it by the representation `edges`, for example from the other to
-      the agent. Nothing if agents do not talk.
+      the agent. Nothing if agents do not talk. It is asked at every start and after every step but a last one that terminates;
+      after a last one that was cut off, ``env.agents`` is empty already, so go by ``env.possible_agents``.
     - `edges`: the representation of edge vectors, ``"rotation"``.
     - `name`: what runs and models call the environment, in lower-case letters, digits and dashes. By default what it says in its
       `metadata`, or its class.
@@ -40,7 +44,8 @@ class Spec:
 
     Arrows of the plane are (down, right), and ``r`` of C4 and D4 turns them by [[0, -1], [1, 0]]: down becomes right, right
     becomes up. The mirror ``m`` of D4 negates the second number. What is drawn with y upwards may be given as (x, y) just as
-    well, since all that matters is that observations, actions and edges turn alike.
+    well, since all that matters is that observations, actions and edges turn alike. `equimarl.audit(env, spec)` finds out whether
+    the environment does.
 
     >>> import equimarl
     >>> spec = equimarl.Spec(group="C4", observations="trivial + 2*rotation", actions="perm[0 4 1 2 3]")
@@ -65,22 +70,28 @@ class Spec:
 
     def __post_init__(self) -> None:
         group = group_of(self.group)
-        actions = _rep(group, "actions", self.actions)
+        actions = declared_rep(group, "actions", self.actions)
         if not actions.is_permutation:
             raise ValueError(
                 f"`actions` is `{_text(self.actions)}`, which does not permute choices; write perm[...] with one list per "
                 f"generator of {group.name}"
             )
+        if self.observations == "image":
+            raise ValueError("`observations` is \"image\"; a Spec has its shape, (channels, height, width)")
         if not isinstance(self.observations, (str, Rep)):
-            shape = tuple(self.observations)
-            if len(shape) != 3 or not all(isinstance(side, int) and side > 0 for side in shape):
+            try:
+                shape = tuple(index(side) for side in self.observations)
+            except TypeError:
+                shape = ()
+            if len(shape) != 3 or min(shape) < 1:
                 raise ValueError(
                     f"`observations` is {self.observations!r}; it must be a representation, or (channels, height, width)"
                 )
+            object.__setattr__(self, "observations", shape)
         else:
-            _rep(group, "observations", self.observations)
+            declared_rep(group, "observations", self.observations)
         if self.edges is not None:
-            _rep(group, "edges", self.edges)
+            declared_rep(group, "edges", self.edges)
         if (self.neighbours is None) != (self.edges is None):
             raise ValueError("`neighbours` and `edges` belong together: who is heard, and how vectors to them turn")
         if self.neighbours is not None and not callable(self.neighbours):
@@ -94,7 +105,7 @@ class Spec:
     def observation_shape(self) -> tuple[int, ...]:
         """The shape of what one agent sees."""
         if isinstance(self.observations, (str, Rep)):
-            return (_rep(group_of(self.group), "observations", self.observations).dim,)
+            return (declared_rep(group_of(self.group), "observations", self.observations).dim,)
         return tuple(self.observations)
 
     @property
@@ -108,12 +119,12 @@ class Spec:
     @property
     def num_actions(self) -> int:
         """How many choices an agent has."""
-        return _rep(group_of(self.group), "actions", self.actions).dim
+        return declared_rep(group_of(self.group), "actions", self.actions).dim
 
     @property
     def edge_size(self) -> int:
         """How many numbers an edge vector has; 0 if agents do not talk."""
-        return 0 if self.edges is None else _rep(group_of(self.group), "edges", self.edges).dim
+        return 0 if self.edges is None else declared_rep(group_of(self.group), "edges", self.edges).dim
 
     def _declared(self, name: str, agents: list[Any]) -> str:
         """The declaration as the compiled part reads it."""
@@ -155,20 +166,8 @@ class Spec:
         return moves
 
 
-def _rep(group: Group, name: str, given: str | Rep) -> Rep:
-    if isinstance(given, Rep):
-        if given.group != group:
-            raise ValueError(f"`{name}` is a representation of {given.group.name}, and the group is {group.name}")
-        return given
-    try:
-        return rep_of(group, given)
-    except ValueError as error:
-        raise ValueError(f"`{name}` is `{given}`: {error}") from None
-
-
-def _text(given: Any) -> str:
-    """A representation as text."""
-    return given.__getnewargs__()[1] if isinstance(given, Rep) else str(given)
+def _text(given: str | Rep) -> str:
+    return rep_text(given) if isinstance(given, Rep) else given
 
 
 def _name_of(env: Any, spec: Spec) -> str:

@@ -10,7 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 from . import _core
 from ._batch import _checked_seed
 from ._foreign import heard_by
+from ._own import own_envs
 from ._run import Run
+from ._spaces import first_choice
 from ._spec import Neighbours, Spec
 
 
@@ -84,11 +86,12 @@ class Team:
         if isinstance(observations, dict):
             if not observations:
                 return {}
-            agents = list(observations)
+            # In the environment's own order: edges are known by number.
+            known = list(getattr(env, "possible_agents", ()))
+            agents = known if set(known) == set(observations) else list(observations)
             seen = np.stack([_numbers(observations[agent]) for agent in agents])
-            actions = self._state(seen, env, 0, agents, greedy, start)
-            first = [_start(env, agent) for agent in agents]
-            return {agent: k + action for agent, k, action in zip(agents, first, actions, strict=True)}
+            chosen_by = dict(zip(agents, self._state(seen, env, 0, agents, greedy, start), strict=True))
+            return {agent: chosen_by[agent] + first_choice(env, agent) for agent in observations}
         seen = _numbers(observations)
         if seen.ndim == len(self._shape) + 1:
             return np.array(self._state(seen, env, 0, list(range(len(seen))), greedy, start), np.int64)
@@ -96,6 +99,10 @@ class Team:
             raise ValueError(
                 f"`observations` has the shape {seen.shape}; it must be [agents, ...] or [states, agents, ...], where an agent "
                 f"sees {self._shape}"
+            )
+        if self._note is not None and self._note["talks"]:
+            raise ValueError(
+                f"agents of {self.world} talk, and an environment is in one state: give one state at a time, [agents, ...]"
             )
         chosen = []
         for state, of_state in enumerate(seen):
@@ -116,15 +123,16 @@ class Team:
         if seen[0].shape != self._shape and not (self._spec["image"] is None and seen[0].size == self._shape[0]):
             raise ValueError(f"an agent of this team sees an array of the shape {self._shape}, not {seen[0].shape}")
         flat = np.ascontiguousarray(seen.reshape(-1), np.float32)
+        if self._note is not None and self._note.get("bytes"):
+            flat = flat * np.float32(1 / 255)
         if self._note is None:
-            envs = getattr(env, "_envs", None)
-            if not isinstance(envs, _core.Envs):
+            envs = own_envs(env)
+            if envs is None:
                 if len(agents) > 1 and self.kind in ("equivariant", "plain"):
                     raise TypeError(
                         f"agents of {self.world} talk: give the environment as well, act(observations, env), from which it is read who "
                         "hears whom; it is a Batch or an environment of equimarl.zoo"
                     )
-                envs = None
             return self._team.act(flat, None, envs, state, greedy, seed)
         if not self._note["talks"]:
             return self._team.act(flat, None, None, 0, greedy, seed)
@@ -156,9 +164,3 @@ def _numbers(given: ArrayLike) -> NDArray[np.float32]:
     if array.dtype.kind not in "fiub":
         raise TypeError(f"observations are an array of {array.dtype}; numbers are needed, such as np.float32")
     return array.astype(np.float32, copy=False)
-
-
-def _start(env: Any, agent: Any) -> int:
-    if env is None or not callable(getattr(env, "action_space", None)):
-        return 0
-    return int(getattr(env.action_space(agent), "start", 0))

@@ -1,5 +1,6 @@
 """Training: the program's trainer, in the program's run folders, from Python."""
 
+import contextlib
 import logging
 import signal
 import sys
@@ -12,8 +13,12 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+import numpy as np
+
 from . import _core
+from ._batch import Batch
 from ._foreign import Environments
+from ._own import own_envs
 from ._run import Run
 from ._spec import Spec
 
@@ -47,7 +52,7 @@ class Update:
     seconds: float
 
 
-Callback = Callable[[Update], bool | None]
+Callback = Callable[[Update], bool | np.bool_ | None]
 
 
 def train(
@@ -82,7 +87,7 @@ def train(
 
     `callback` hears of every update; when it returns False, training stops, with a checkpoint. So does what it raises, which then
     comes through; and Ctrl-C, which raises KeyboardInterrupt. `resume` goes on. What an environment raises comes through as it
-    is, too; the run then goes on from its last checkpoint.
+    is, too; the run then goes on from its last checkpoint. A run that fails before its first update leaves nothing.
 
     >>> import equimarl, tempfile
     >>> folder = tempfile.mkdtemp()
@@ -98,11 +103,9 @@ def train(
         if value is not None:
             given[key] = value
     folder = None if out is None else Path(out)
-    if folder is not None and (folder / "config.toml").exists():
-        raise FileExistsError(
-            f"{folder} holds a run already; go on with it by equimarl.resume, or choose another `out`"
-        )
-    if isinstance(world, str) or _own(world):
+    if isinstance(world, Batch):
+        raise TypeError("a Batch is stepped by whoever has it; give the name of its world and its options, train(\"wildlife\", drones=4)")
+    if isinstance(world, str) or own_envs(world) is not None:
         if spec is not None:
             raise ValueError("`spec` is for environments; worlds by name have their own")
         if not isinstance(world, str):
@@ -114,11 +117,11 @@ def train(
             given = {**world._envs.options, **given}
             world = world._world
         made = _core.begin(folder, world, None, method, preset, given)
-        return _run(Path(made), None, callback, progress)
+        return _first(Path(made), None, callback, progress)
     environments = _environments(world, spec)
     try:
         made = _core.begin(folder, environments.name, environments.world, method, preset, given)
-        return _run(Path(made), environments.world, callback, progress)
+        return _first(Path(made), environments.world, callback, progress)
     finally:
         environments.close()
 
@@ -141,7 +144,7 @@ def resume(
     new episodes.
     """
     folder = run.path if isinstance(run, Run) else Path(run)
-    environments = None if env is None or _own(env) else _environments(env, spec)
+    environments = None if env is None or own_envs(env) is not None else _environments(env, spec)
     try:
         world = None if environments is None else environments.world
         if steps is not None:
@@ -150,11 +153,6 @@ def resume(
     finally:
         if environments is not None:
             environments.close()
-
-
-def _own(world: Any) -> bool:
-    """Whether an environment is one of ours in PettingZoo's clothes."""
-    return isinstance(getattr(world, "_envs", None), _core.Envs) and isinstance(getattr(world, "_world", None), str)
 
 
 def _environments(env: Any, spec: Spec | None) -> Environments:
@@ -194,6 +192,27 @@ class _Interrupt:
         self._stop.ask()
 
 
+def _first(folder: Path, world: _core.ForeignWorld | None, callback: Callback | None, progress: bool | None) -> Run:
+    """The same for a run that has just been made: if it fails before there is anything to go on from, it is as if it had never been."""
+    try:
+        return _run(folder, world, callback, progress)
+    except BaseException:
+        if not _anything(folder):
+            for name in ("config.toml", "spec.json", "metrics.jsonl"):
+                (folder / name).unlink(missing_ok=True)
+            for empty in (folder / "checkpoint", folder):
+                # Somebody else's files stay.
+                with contextlib.suppress(OSError):
+                    empty.rmdir()
+        raise
+
+
+def _anything(folder: Path) -> bool:
+    """Whether a run has come to a checkpoint, or to a line of its curve."""
+    metrics, checkpoints = folder / "metrics.jsonl", folder / "checkpoint"
+    return (metrics.exists() and metrics.stat().st_size > 0) or (checkpoints.is_dir() and any(checkpoints.iterdir()))
+
+
 def _run(folder: Path, world: _core.ForeignWorld | None, callback: Callback | None, progress: bool | None) -> Run:
     run = Run(folder)
     total = int(run.config["steps"])
@@ -210,7 +229,9 @@ def _run(folder: Path, world: _core.ForeignWorld | None, callback: Callback | No
             if show is not None:
                 show(update)
             if callback is not None:
-                return callback(update)
+                answer = callback(update)
+                # Only False means to stop; nothing, or anything else, does not.
+                return False if isinstance(answer, bool | np.bool_) and not answer else None
         return None
 
     stop = _core.Stop()
@@ -221,7 +242,11 @@ def _run(folder: Path, world: _core.ForeignWorld | None, callback: Callback | No
         if show is not None:
             show.close()
     if interrupt.heard:
-        raise KeyboardInterrupt(f"stopped with a checkpoint; equimarl.resume({str(folder)!r}) goes on")
+        raise KeyboardInterrupt(
+            f"stopped with a checkpoint; equimarl.resume({str(folder)!r}) goes on"
+            if _anything(folder)
+            else "stopped before the first update, so there is nothing to go on from"
+        )
     return run
 
 

@@ -6,6 +6,7 @@ from typing import Any, Literal
 from .._core import Group
 from .._groups import group as _group
 from .._own import own_envs
+from .._spec import Spec
 from ._action import GroupAction, moves
 from ._exact import NotExact, audit_starts, audit_states, can_set_states, takes_options
 from ._ours import audit_ours, declared_action
@@ -18,7 +19,7 @@ __all__ = ["AuditReport", "Counterexample", "ElementReport", "GroupAction", "aud
 
 def audit(
     env: Any,
-    action: GroupAction | str | Group,
+    action: GroupAction | Spec | str | Group,
     *,
     tier: Literal["auto", "exact", "deterministic", "statistical"] = "auto",
     seed: int = 0,
@@ -30,6 +31,9 @@ def audit(
     tolerance: float = 1e-5,
 ) -> AuditReport:
     """Is an environment symmetric? Any PettingZoo ``ParallelEnv``, or one of our worlds.
+
+    `action` says how: a `GroupAction`; the `Spec` that a team is to be trained with, whose neighbours and edges are audited as well; or
+    for our worlds, which know it, a group.
 
     >>> import equimarl
     >>> report = equimarl.audit(equimarl.Batch("traffic", rows=2, cols=2), "D4", steps=20)
@@ -64,8 +68,10 @@ def audit(
         raise ValueError(f"`tolerance` is {tolerance}; it must be at least 0")
     if tier not in ("auto", "exact", "deterministic", "statistical"):
         raise ValueError(f'`tier` is {tier!r}; it must be "auto", "exact", "deterministic" or "statistical"')
+    if isinstance(action, Spec):
+        action = GroupAction.of(action)
     if not isinstance(action, GroupAction | str | Group):
-        raise TypeError(f"`action` must be a GroupAction, or a group for one of our worlds, not {type(action).__name__}")
+        raise TypeError(f"`action` must be a GroupAction, a Spec, or a group for one of our worlds, not {type(action).__name__}")
     ours = own_envs(env)
     if ours is not None and tier in ("auto", "exact"):
         return audit_ours(ours, _group(action) if isinstance(action, str) else action, steps, seed)

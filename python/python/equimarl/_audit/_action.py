@@ -7,7 +7,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._core import Group, Rep
+from .._groups import declared_rep
 from .._groups import group as _group
+from .._spec import Neighbours, Spec
 
 Observe: TypeAlias = Callable[[str, str, NDArray[Any]], ArrayLike]
 Transform: TypeAlias = Callable[[str, Any], Any]
@@ -30,6 +32,10 @@ class GroupAction:
       away if agents carry their places with them and keep their names.
     - `state`: how states transform, for environments that can be set to a state: a function of an element's name and a
       state, or a representation if the state is a vector.
+    - `neighbours`, `edges`: who hears whom, and how edge vectors turn, as in a `Spec`. They are audited like observations: if i
+      hears j, then g i hears g j, with the turned vector.
+
+    `GroupAction.of(spec)` is what a `Spec` declares, and `equimarl.audit` takes the `Spec` itself.
 
     >>> import equimarl
     >>> action = equimarl.GroupAction(
@@ -52,6 +58,8 @@ class GroupAction:
         actions: OfEach | ArrayLike,
         agents: Mapping[str, Mapping[str, str]] | None = None,
         state: str | Rep | Transform | None = None,
+        neighbours: Neighbours | None = None,
+        edges: str | Rep | None = None,
     ) -> None:
         #: The group.
         self.group: Group = _group(group)
@@ -72,18 +80,28 @@ class GroupAction:
             self.agents[name] = dict(moves)
         #: How it acts on states.
         self.state: Rep | Transform | None = state if callable(state) or state is None else self._rep("state", state)
+        if (neighbours is None) != (edges is None):
+            raise ValueError("`neighbours` and `edges` belong together: who is heard, and how vectors to them turn")
+        #: Who hears whom.
+        self.neighbours: Neighbours | None = neighbours
+        #: How it acts on edge vectors.
+        self.edges: Rep | None = None if edges is None else self._rep("edges", edges)
+
+    @staticmethod
+    def of(spec: Spec, *, state: str | Rep | Transform | None = None) -> "GroupAction":
+        """What a `Spec` declares."""
+        return GroupAction(
+            spec.group,
+            observations=spec.observations,
+            actions=spec.actions,
+            agents=spec.agents,
+            state=state,
+            neighbours=spec.neighbours,
+            edges=spec.edges,
+        )
 
     def _rep(self, what: str, given: str | Rep) -> Rep:
-        if isinstance(given, Rep):
-            if given.group != self.group:
-                raise ValueError(f"`{what}` is a representation of {given.group.name}, and the group is {self.group.name}")
-            return given
-        if not isinstance(given, str):
-            raise TypeError(f"`{what}` must be a representation, as text or as equimarl.Rep, not {type(given).__name__}")
-        try:
-            return Rep(self.group, given)
-        except ValueError as error:
-            raise ValueError(f"`{what}`: {error}") from None
+        return declared_rep(self.group, what, given)
 
     def _each(self, what: str, given: OfEach | Image) -> Rep | str | dict[str, Rep | str]:
         if isinstance(given, tuple):

@@ -200,11 +200,7 @@ def differs(team: Joint, g: int, here: Step, turned: Step, tolerance: float) -> 
     far = ~_near(wanted, turned.observations, tolerance)
     if far.any():
         k = int(np.flatnonzero(far)[0])
-        i = next(i for i, part in enumerate(team.seen) if part.start <= k < part.stop)
-        return (
-            f"{team.agents[i]} should observe {wanted[k]:.6g} in place {k - team.seen[i].start} of the transformed "
-            f"environment, and observes {turned.observations[k]:.6g}"
-        )
+        return f"{team.place(k)} should be {wanted[k]:.6g} in the transformed environment, and is {turned.observations[k]:.6g}"
     for what in ("rewards", "terminations", "truncations"):
         wanted = team.turn_each(g, getattr(here, what)).astype(float)
         given = getattr(turned, what).astype(float)

@@ -78,7 +78,6 @@ class Table:
 
     def _squeezed(self, seen: Numbers) -> None:
         """What is looked at of an observation: all of it, or some."""
-        owner = np.repeat(np.arange(len(self.team.agents)), [part.stop - part.start for part in self.team.seen])
         self._taken, self._middle = np.arange(seen.shape[1]), np.zeros(seen.shape[1])
         self._directions = np.zeros((seen.shape[1], 0))
         if seen.shape[1] > MOST:
@@ -88,10 +87,9 @@ class Table:
             some = self._rng.choice(varying, min(TAKEN, varying.size), replace=False)
             self._taken, self._middle = np.sort(some).astype(np.int64), seen.mean(0)
             self._directions = self._rng.normal(size=(seen.shape[1], MOST - TAKEN)) / np.sqrt(seen.shape[1])
-        self._owner = owner[self._taken]
-        first_of = [part.start for part in self.team.seen]
-        names = [f"observation[{k - first_of[i]}] of {self.team.agents[i]}" for k, i in zip(self._taken, self._owner, strict=True)]
-        self._names = names + [f"projection {k} of what is observed" for k in range(self._directions.shape[1])]
+        self._owner = self.team.owner[self._taken]
+        self._names = [self.team.place(int(k)) for k in self._taken]
+        self._names += [f"projection {k} of what is observed" for k in range(self._directions.shape[1])]
 
     def _squeeze(self, seen: Numbers) -> Numbers:
         return np.concatenate([seen[:, self._taken], (seen - self._middle) @ self._directions], 1)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._core import Rep
+from .._foreign import heard_by
 from ._action import GroupAction, everywhere
 from ._parts import Does, Numbers, Sees, image_maps, tidy
 
@@ -27,7 +28,8 @@ class Joint:
     """The agents of an environment, and how the group acts on all of them.
 
     Observations of all agents stand one after the other in one vector, and so do actions: choices as ones and zeros, which
-    permutations permute. Agents that have left are zeros.
+    permutations permute. Agents that have left are zeros. After all observations comes who hears whom, if that is declared: for every
+    pair of agents a one or a zero, and the edge vector.
     """
 
     def __init__(self, env: Any, action: GroupAction) -> None:
@@ -45,6 +47,15 @@ class Joint:
         self._check_pairs()
         self.seen = _slices([one.size for one in self.sees])
         self.done = _slices([one.size for one in self.does])
+        count, edges = len(self.agents), action.edges
+        #: Numbers per pair of agents: whether the first hears the second, and the edge vector.
+        self._per_pair = 0 if edges is None else 1 + edges.dim
+        self._turn_edges = [] if edges is None else [tidy(matrix) for matrix in edges.matrices()]
+        self._heard = self.seen[-1].stop
+        #: How many numbers a joint observation has, and whose each of them is.
+        self.width = self._heard + count * count * self._per_pair
+        everybody = np.arange(count)
+        self.owner = np.repeat(np.tile(everybody, 2), [one.size for one in self.sees] + [count * self._per_pair] * count)
         self._turn_seen = self._observation_maps()
         self._turn_done = self._action_maps()
 
@@ -116,7 +127,7 @@ class Joint:
 
     def vector(self, seen: Mapping[str, Any], when: str) -> tuple[Numbers, NDArray[np.bool_]]:
         """What all agents see, and who is there."""
-        joint, present = np.zeros(self.seen[-1].stop), np.zeros(len(self.agents), bool)
+        joint, present = np.zeros(self.width), np.zeros(len(self.agents), bool)
         for agent, one in seen.items():
             k = self.index.get(agent)
             if k is None:
@@ -126,7 +137,22 @@ class Joint:
                 )
             joint[self.seen[k]] = self.sees[k].numbers(one, when)
             present[k] = True
+        if self.action.neighbours is not None:
+            pairs = joint[self._heard :].reshape(len(self.agents), len(self.agents), self._per_pair)
+            for agent in self.env.agents:
+                given = self.action.neighbours(self.env, agent)
+                for other, vector in heard_by(given, agent, self.index, self._per_pair - 1):
+                    pairs[self.index[agent], other] = [1.0, *vector]
         return joint, present
+
+    def place(self, k: int) -> str:
+        """What a number of a joint observation is, in words."""
+        if k < self._heard:
+            i = int(self.owner[k])
+            return f"observation[{k - self.seen[i].start}] of {self.agents[i]}"
+        pair, which = divmod(k - self._heard, self._per_pair)
+        hearer, other = (self.agents[i] for i in divmod(pair, len(self.agents)))
+        return f"edge[{which - 1}] from {other} to {hearer}" if which else f"hearing of {other} by {hearer}"
 
     def draw(self, rng: np.random.Generator) -> Numbers:
         """Uniformly random actions of all agents."""
@@ -154,6 +180,13 @@ class Joint:
             turn = self._turn_seen[g][i]
             assert turn is not None
             out[..., self.seen[j]] = block[..., turn] if turn.ndim == 1 else block @ turn.T
+        if self._per_pair:
+            count, to = len(self.agents), self.to[g]
+            pairs = joint[..., self._heard :].reshape(*joint.shape[:-1], count, count, self._per_pair)
+            moved = np.empty_like(pairs)
+            moved[..., to[:, None], to[None], :1] = pairs[..., :1]
+            moved[..., to[:, None], to[None], 1:] = pairs[..., 1:] @ self._turn_edges[g].T
+            out[..., self._heard :] = moved.reshape(*joint.shape[:-1], -1)
         return out
 
     def _turned_by_function(self, g: int, i: int, j: int, block: Numbers, there: NDArray[np.bool_]) -> Numbers:

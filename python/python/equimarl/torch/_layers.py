@@ -11,6 +11,7 @@ from torch.nn import functional as F
 
 from .. import _core
 from .._core import Rep
+from .._groups import rep_text
 
 #: How wide initial weights are: before a ReLU or without one so that squares keep their mean, or a standard deviation.
 Initial = Literal["relu", "linear"] | float
@@ -66,7 +67,7 @@ class _Gathered(nn.Module):
 
     def extra_repr(self) -> str:
         """What it maps to what."""
-        return f"{_text(self.rep_in)} -> {_text(self.rep_out)}, {self.rep_in.group.name}"
+        return f"{rep_text(self.rep_in)} -> {rep_text(self.rep_out)}, {self.rep_in.group.name}"
 
 
 class EquivariantLinear(_Gathered):
@@ -227,17 +228,13 @@ def check_relu(rep: Rep) -> None:
     """A pointwise function commutes with permutations of coordinates only."""
     if not rep.is_permutation:
         raise ValueError(
-            f"a ReLU on `{_text(rep)}` of {rep.group.name} breaks equivariance, because its elements do not permute "
+            f"a ReLU on `{rep_text(rep)}` of {rep.group.name} breaks equivariance, because its elements do not permute "
             "coordinates; put it on regular, quotient or trivial representations"
         )
 
 
-def _text(rep: Rep) -> str:
-    return rep.__getnewargs__()[1]
-
-
 def _plus(*reps: Rep) -> Rep:
-    return Rep(reps[0].group, " + ".join(_text(one) for one in reps))
+    return Rep(reps[0].group, " + ".join(rep_text(one) for one in reps))
 
 
 def _table(terms: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]], entries: int) -> tuple[Tensor, Tensor]:
