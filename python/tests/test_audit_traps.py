@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ducks import TALKING
+from ducks import TALKING, neighbours
 from ducks import Pond as Ducks
 from pond import MOVES, Pond, Settable
 from test_audit import pond_action, settled
@@ -186,7 +186,8 @@ def test_a_wrapper_is_not_what_it_wraps() -> None:
 
 
 def test_plain_data_and_numbers_of_numpy() -> None:
-    report = audit(Settable(noise=0.0, wind=0.1), pond_action(state=settled), steps=np.int64(5), seed=np.int64(1))
+    numbers: Any = {"steps": np.int64(5), "seed": np.int64(1)}
+    report = audit(Settable(noise=0.0, wind=0.1), pond_action(state=settled), **numbers)
     assert report.verdict == "refuted"
     assert json.loads(json.dumps(report.as_dict()))["refuted"] is True
 
@@ -226,7 +227,7 @@ def test_a_spec_is_audited_with_its_neighbours() -> None:
     assert report.refuted, str(report)
 
     def only_right(env: Ducks, agent: str) -> Any:
-        return [(other, edge) for other, edge in TALKING.neighbours(env, agent) if edge[1] > 0]  # type: ignore[misc, index]
+        return [(other, edge) for other, edge in neighbours(env, agent) if edge[1] > 0]
 
     sided = Spec(**silent, neighbours=only_right, edges="rotation")  # type: ignore[arg-type]
     report = audit(Ducks(), sided, episodes=100)

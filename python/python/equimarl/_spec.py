@@ -166,8 +166,8 @@ class Spec:
         return moves
 
 
-def _text(given: str | Rep) -> str:
-    return rep_text(given) if isinstance(given, Rep) else given
+def _text(given: Any) -> str:
+    return rep_text(given) if isinstance(given, Rep) else str(given)
 
 
 def _name_of(env: Any, spec: Spec) -> str:

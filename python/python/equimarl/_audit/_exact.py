@@ -94,10 +94,10 @@ def audit_states(team: Joint, steps: int, seed: int, tolerance: float) -> AuditR
         taken = team.step(joint, f"in step {t}")
         running, after = bool(env.agents), _state_of(env.get_state, "get_state")
         drawn = dict(generators(after))
-        for where, was in generators(before):
-            if unequal(was, drawn.get(where), 0.0) is not None:
+        for place, was in generators(before):
+            if unequal(was, drawn.get(place), 0.0) is not None:
                 raise NotExact(
-                    f"a step draws from {where}, a random generator, and a transformed state would draw the same, which is not "
+                    f"a step draws from {place}, a random generator, and a transformed state would draw the same, which is not "
                     "transformed; put what is drawn into the state instead"
                 )
         for g in group.elements:
