@@ -1,4 +1,4 @@
-"""An environment of your own, trained with its symmetry built in: one page.
+"""An environment of your own, audited, and trained with its symmetry built in: one page.
 
     pip install './python[zoo]'
     python examples/python/own_environment.py
@@ -85,6 +85,12 @@ if __name__ == "__main__":
     parser.add_argument("--steps", type=int, default=40_000)
     parser.add_argument("--out", default="runs/meadow")
     asked = parser.parse_args()
+
+    # Is the meadow as symmetric as the declaration says? This can find that it is not, and never prove that it is.
+    report = equimarl.audit(Meadow(), SPEC, episodes=100, max_steps=25)
+    print(report, end="\n\n")
+    if report.refuted:
+        raise SystemExit("a network with this symmetry would be wrong here")
 
     run = equimarl.train(Meadow(), spec=SPEC, steps=asked.steps, evaluate_every=0, out=asked.out)
     played = run.summary["evaluation"]["greedy"]

@@ -23,7 +23,7 @@ SIZES = {
     "uneven": ("moves to the right are longer by", (0.2, 0.4, 0.8)),
     "favour": ("reward per place to the right", (0.4, 0.8, 1.6)),
 }
-EPISODES = (20, 40, 80, 160, 320, 640, 1280)
+EPISODES = (20, 40, 80, 160, 320, 640)
 
 
 def symmetric() -> Iterator[tuple[str, Callable[[], Any], Any]]:
@@ -49,9 +49,11 @@ def level(audits: int) -> None:
     cases = list(symmetric())
     each, total, alarms = audits // len(cases), 0, 0
     print("| environment | audits | alarms |\n|---|---|---|")
-    for name, make, action in cases:
+    for case, (name, make, action) in enumerate(cases):
+        # Every audit has a seed of its own: equal seeds would give environments that are nearly the same the same luck.
         found = sum(
-            audit(make(), action, tier="statistical", episodes=60, max_steps=5, seed=seed).refuted for seed in range(each)
+            audit(make(), action, tier="statistical", episodes=60, max_steps=5, seed=seed).refuted
+            for seed in range(case * each, (case + 1) * each)
         )
         total, alarms = total + each, alarms + found
         print(f"| {name} | {each} | {found} |", flush=True)
@@ -59,10 +61,10 @@ def level(audits: int) -> None:
 
 
 def found(kind: str, size: float, episodes: int, seed: int) -> bool:
-    """Whether an audit finds this break."""
+    """Whether an audit finds this break: in the dynamics, where it is. A false alarm about the start is none."""
     action = GroupAction("C4", observations="2*rotation", actions=MOVES)
     broken: dict[str, Any] = {kind: size}
-    return audit(Pond(length=5, **broken), action, episodes=episodes, seed=seed, permutations=299).refuted
+    return audit(Pond(length=5, **broken), action, episodes=episodes, seed=seed, permutations=299).verdict == "refuted"
 
 
 def power(audits: int, figure: str | None, only: str | None) -> None:
