@@ -24,7 +24,7 @@ class Pond:
         return SimpleNamespace(n=5, start=0)
 
     def observation_space(self, agent: str) -> Any:
-        return SimpleNamespace(shape=(2,))
+        return SimpleNamespace(shape=(2,), low=-2 * self.size, high=2 * self.size)
 
     def reset(self, seed: int | None = None, options: Any = None) -> tuple[dict[str, Any], dict[str, Any]]:
         rng = np.random.default_rng(seed)

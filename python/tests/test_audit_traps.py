@@ -21,7 +21,8 @@ from equimarl._audit._joint import Joint
 from equimarl._own import own_envs
 from equimarl._spaces import count
 
-EIGHT = np.stack([np.cos(np.arange(8) * np.pi / 4), np.sin(np.arange(8) * np.pi / 4)], 1)
+#: Of this length, single precision rounds diagonals up and the others down.
+EIGHT = 2.3 * np.stack([np.cos(np.arange(8) * np.pi / 4), np.sin(np.arange(8) * np.pi / 4)], 1)
 
 
 class Compass:
@@ -30,7 +31,7 @@ class Compass:
     possible_agents = ["needle"]
 
     def observation_space(self, agent: str) -> Any:
-        return SimpleNamespace(low=-np.ones(2), high=np.ones(2), shape=(2,))
+        return SimpleNamespace(low=np.full(2, -3.0), high=np.full(2, 3.0), shape=(2,))
 
     def action_space(self, agent: str) -> Any:
         return SimpleNamespace(n=8)
@@ -52,8 +53,9 @@ class Compass:
 
 
 def test_rounding_is_no_asymmetry() -> None:
-    report = audit(Compass(), GroupAction("C8", observations="rotation", actions=EIGHT), episodes=200)
-    assert report.verdict == "not refuted", str(report)
+    action = GroupAction("C8", observations="rotation", actions=EIGHT)
+    alarms = [audit(Compass(), action, episodes=60, seed=seed, permutations=199).refuted for seed in range(1, 9)]
+    assert sum(alarms) <= 1
 
 
 class Remembers(Settable):
@@ -223,7 +225,7 @@ def test_a_spec_is_audited_with_its_neighbours() -> None:
     silent = {"group": "C4", "observations": "rotation", "actions": "perm[0 4 1 2 3]"}
     assert audit(Ducks(), Spec(**silent), episodes=40).verdict == "not refuted"  # type: ignore[arg-type]
     wrong = Spec(**silent, neighbours=TALKING.neighbours, edges="2*trivial")  # type: ignore[arg-type]
-    report = audit(Ducks(), wrong, episodes=100)
+    report = audit(Ducks(), wrong, episodes=300)
     assert report.refuted, str(report)
 
     def only_right(env: Ducks, agent: str) -> Any:

@@ -21,7 +21,7 @@ def test_a_run_goes_on_with_the_spec_it_was_made_with(tmp_path: Path) -> None:
     run = equimarl.train(Pond(), spec=spec(), out=tmp_path / "a", callback=half, **SHORT)
     for other, what in [
         (spec(actions="perm[0 2 3 4 1]"), "`actions` was"),
-        (spec(group="C2", actions="perm[0 3 4 1 2]"), "`group` was|`usual_group` was"),
+        (spec(group="C2", actions="perm[0 3 4 1 2]"), "`actions` was"),
         (spec(neighbours=TALKING.neighbours, edges="rotation"), "`edge` was|`home` was"),
         (spec(agents={"r": {"duck_0": "duck_1", "duck_1": "duck_0"}}), "`agent_moves` was"),
     ]:

@@ -29,7 +29,7 @@ class Adapter:
     def __init__(self, env: Any, spec: Spec, agents: list[Any], starts: "_Starts | None") -> None:
         self.env = env
         self._starts = starts
-        self._scale = np.float32(1 / 255 if shows_bytes(env, spec, agents) else 1)
+        self._most = np.float32(255 if shows_bytes(env, spec, agents) else 1)
         self._spec = spec
         self._agents = agents
         self._index = {agent: k for k, agent in enumerate(agents)}
@@ -129,7 +129,7 @@ class Adapter:
                     f"{agent} sees an array of the shape {seen.shape}, and the Spec says {self._shape}"
                     + (f", by the representation `{self._spec.observations}`" if self._vectors else "")
                 )
-            np.multiply(seen.reshape(-1), self._scale, out=self._seen[k], casting="unsafe")
+            np.divide(seen.reshape(-1), self._most, out=self._seen[k], casting="unsafe")
 
     def _heard(self) -> Heard | None:
         neighbours = self._spec.neighbours

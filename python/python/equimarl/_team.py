@@ -124,7 +124,7 @@ class Team:
             raise ValueError(f"an agent of this team sees an array of the shape {self._shape}, not {seen[0].shape}")
         flat = np.ascontiguousarray(seen.reshape(-1), np.float32)
         if self._note is not None and self._note.get("bytes"):
-            flat = flat * np.float32(1 / 255)
+            flat = flat / np.float32(255)
         if self._note is None:
             envs = own_envs(env)
             if envs is None:
