@@ -21,8 +21,7 @@ from equimarl._audit._joint import Joint
 from equimarl._own import own_envs
 from equimarl._spaces import count
 
-#: Of this length, single precision rounds diagonals up and the others down.
-EIGHT = 2.3 * np.stack([np.cos(np.arange(8) * np.pi / 4), np.sin(np.arange(8) * np.pi / 4)], 1)
+EIGHT = np.stack([np.cos(np.arange(8) * np.pi / 4), np.sin(np.arange(8) * np.pi / 4)], 1)
 
 
 class Compass:
@@ -42,7 +41,8 @@ class Compass:
         return self.seen(), {"needle": {}}
 
     def seen(self) -> Any:
-        return {"needle": EIGHT[self.at].astype(np.float32)}
+        # Of length 2.3, single precision rounds diagonals up and the others down; the shorter ones make the long ones rare.
+        return {"needle": ((2.3 if self.rng.random() < 0.6 else 1.0) * EIGHT[self.at]).astype(np.float32)}
 
     def step(self, actions: Any) -> Any:
         self.at = int(actions["needle"]) if self.rng.random() < 0.5 else self.at
@@ -54,7 +54,7 @@ class Compass:
 
 def test_rounding_is_no_asymmetry() -> None:
     action = GroupAction("C8", observations="rotation", actions=EIGHT)
-    alarms = [audit(Compass(), action, episodes=60, seed=seed, permutations=199).refuted for seed in range(1, 9)]
+    alarms = [audit(Compass(), action, episodes=300, seed=seed, permutations=199).refuted for seed in range(1, 5)]
     assert sum(alarms) <= 1
 
 
