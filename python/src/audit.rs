@@ -16,25 +16,26 @@ const AT_ONCE: usize = 2000;
 /// seed of their own.
 #[pyfunction]
 pub(crate) fn audit(py: Python<'_>, envs: &Envs, group: &Group, steps: usize, seed: u64) -> PyResult<String> {
-    let made = builtin().make(&envs.world, &group.0, 1).map_err(value)?;
-    let exact = made.exact().ok_or_else(|| {
-        let name = &envs.world.name;
-        value(format!(
-            "the world `{name}` does not say how its states transform, so this audit cannot be exact"
-        ))
-    })?;
-    let mut whole: Option<AuditReport> = None;
-    for done in (0..steps).step_by(AT_ONCE) {
-        py.check_signals()?;
-        let own_seed = seed ^ ((done / AT_ONCE) as u64) << 32;
-        let part = py.detach(|| exact.audit(AT_ONCE.min(steps - done), own_seed));
-        whole = Some(match whole {
-            None => part,
-            Some(whole) => joined(whole, part),
-        });
-    }
-    let whole = whole.ok_or_else(|| value("`steps` is 0; it must be at least 1"))?;
-    serde_json::to_string(&whole).map_err(value)
+    py.detach(|| {
+        let made = builtin().make(&envs.world, &group.0, 1).map_err(value)?;
+        let exact = made.exact().ok_or_else(|| {
+            let name = &envs.world.name;
+            value(format!(
+                "the world `{name}` does not say how its states transform, so this audit cannot be exact"
+            ))
+        })?;
+        let mut whole: Option<AuditReport> = None;
+        for done in (0..steps).step_by(AT_ONCE) {
+            Python::attach(|py| py.check_signals())?;
+            let part = exact.audit(AT_ONCE.min(steps - done), seed ^ (((done / AT_ONCE) as u64) << 32));
+            whole = Some(match whole {
+                None => part,
+                Some(whole) => joined(whole, part),
+            });
+        }
+        let whole = whole.ok_or_else(|| value("`steps` is 0; it must be at least 1"))?;
+        serde_json::to_string(&whole).map_err(value)
+    })
 }
 
 /// Two reports one after the other: the first counterexample of each element counts.

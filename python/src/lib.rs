@@ -54,7 +54,7 @@ mod _core {
     use crate::training::{Stop, begin, extend, train};
 
     #[pymodule_init]
-    fn init(_: &pyo3::Bound<'_, pyo3::types::PyModule>) -> pyo3::PyResult<()> {
+    fn init(_module: &pyo3::Bound<'_, pyo3::types::PyModule>) -> pyo3::PyResult<()> {
         crate::training::alone()
     }
 }
