@@ -60,6 +60,7 @@ class Adapter:
         self._see(observations)
         if self._starts is not None:
             self._starts.compare(seed, self._seen)
+            self._starts = None  # Only the first start of a copy tells.
         self._steps = 0
         return self._seen, self._heard()
 
