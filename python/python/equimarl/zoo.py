@@ -74,7 +74,9 @@ class World(ParallelEnv):  # type: ignore[misc]  # PettingZoo has no types
         self.max_cycles = max_cycles
         self.possible_agents = [f"agent_{k}" for k in range(self._envs.agents)]
         self.agents: list[str] = []
-        low, high = (0.0, 1.0) if self._envs.sight == "images" else (-np.inf, np.inf)
+        # Features have no bounds but those of their numbers; PettingZoo takes infinite ones for a mistake.
+        most = float(np.finfo(np.float32).max)
+        low, high = (0.0, 1.0) if self._envs.sight == "images" else (-most, most)
         self.observation_spaces = {
             agent: Box(low, high, self._envs.shape, np.float32) for agent in self.possible_agents
         }
