@@ -82,6 +82,9 @@ class World(ParallelEnv):  # type: ignore[misc]  # PettingZoo has no types
         }
         self.action_spaces = {agent: Discrete(len(self._envs.action_names)) for agent in self.possible_agents}
         team = self._envs.team_shape or (self._envs.agents, *self._envs.shape)
+        if len(team) == 2:
+            # Features of all agents are one vector: PettingZoo takes a table for a picture.
+            team = (team[0] * team[1],)
         self.state_space = Box(low, high, team, np.float32)
         self._seeded = False
         self._total = 0.0
@@ -153,7 +156,7 @@ class World(ParallelEnv):  # type: ignore[misc]  # PettingZoo has no types
             return self._envs.team_image(0)
         seen = self._new_buffer()
         self._envs.observe(seen)
-        everything: NDArray[np.float32] = seen[0]
+        everything: NDArray[np.float32] = seen[0].reshape(self.state_space.shape)
         return everything
 
     def render(self) -> NDArray[np.uint8] | str | None:
