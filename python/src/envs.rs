@@ -7,7 +7,7 @@ use crate::part::Results;
 use crate::picture;
 use crate::sight::{Seen, Sight};
 use crate::together::Together;
-use equimarl_worlds::{End, Spec, WorldConfig, builtin};
+use equimarl_worlds::{End, Spec, World, WorldConfig, builtin};
 use numpy::{PyArray, PyArray1, PyArray3, PyArrayMethods};
 use pyo3::exceptions::{PyIndexError, PyRuntimeError};
 use pyo3::prelude::*;
@@ -29,7 +29,7 @@ pub(crate) struct Envs {
     /// The process in which a call last began: after a fork, a lock that is held is held by nobody.
     caller: AtomicU32,
     spec: Arc<Spec>,
-    world: WorldConfig,
+    pub(crate) world: WorldConfig,
     count: usize,
     threads: usize,
     sight: Sight,
@@ -270,6 +270,17 @@ impl Envs {
 }
 
 impl Envs {
+    /// Looks at the state of an environment.
+    pub(crate) fn with_world<R>(
+        &self,
+        environment: usize,
+        look: impl FnOnce(&dyn World) -> PyResult<R>,
+    ) -> PyResult<R> {
+        let together = self.started()?;
+        self.check(environment)?;
+        look(together.world(environment))
+    }
+
     /// The environments, for this call alone. It never waits: a thread that waits here would hold the interpreter.
     fn lock(&self) -> PyResult<MutexGuard<'_, Together>> {
         let here = std::process::id();

@@ -50,7 +50,7 @@ pub(crate) fn to_python<'py>(py: Python<'py>, option: &Value) -> PyResult<Bound<
     })
 }
 
-fn from_python(key: &str, given: &Bound<'_, PyAny>) -> PyResult<Value> {
+pub(crate) fn from_python(key: &str, given: &Bound<'_, PyAny>) -> PyResult<Value> {
     // True is a whole number to Python, so it is asked for first; whole numbers below zero are left to be refused as numbers.
     if let Ok(flag) = given.extract::<bool>() {
         Ok(Value::Flag(flag))

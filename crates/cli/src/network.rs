@@ -99,6 +99,9 @@ fn latest(path: &Path) -> Result<Option<Snapshot>> {
     if !path.is_dir() || RunFolder::at(path).model().exists() {
         return Ok(None);
     }
+    if RunFolder::at(path).is_run() {
+        RunFolder::at(path).check_world(registry())?;
+    }
     let found =
         Snapshot::latest(registry(), path).with_context(|| format!("cannot use {}", path.display()))?;
     let Some(snapshot) = found else { return Err(no_model(path)) };

@@ -3,6 +3,7 @@
 use crate::checkpoint::{self, parse_config};
 use crate::config::TrainConfig;
 use crate::error::{Error, Result};
+use crate::model::elsewhere;
 use crate::summary::Summary;
 use equimarl_nn::model::write_file;
 use equimarl_worlds::{Described, Registry};
@@ -129,6 +130,20 @@ impl<'a> RunFolder<'a> {
         let text =
             fs::read_to_string(&path).map_err(|why| Error::File { path: path.display().to_string(), why })?;
         parse_config(registry, &text, &path)
+    }
+
+    /// Refuses a run in a world that this program does not have, saying where it lives.
+    ///
+    /// # Errors
+    /// If there is no such world, or the settings cannot be read.
+    pub fn check_world(&self, registry: &Registry) -> Result<()> {
+        let name = self.read_config(registry)?.world.name;
+        if registry.get(&name).is_ok() {
+            return Ok(());
+        }
+        let home = self.described().and_then(|described| described.home);
+        let what = format!("{} is a run in", self.path.display());
+        Err(elsewhere(registry, &what, &name, home.as_ref()))
     }
 
     /// The summary of a finished run; nothing if it is not finished.

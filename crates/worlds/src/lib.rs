@@ -56,7 +56,7 @@ pub use registry::{Definition, FirstFormat, OwnAudit, Registry, Solved, Symmetri
 pub use replay::{play_script, replay};
 pub use settings::{Opt, ParseFlag, Settings, Shorthand, Value, WorldConfig};
 pub use spec::{
-    Actions, Better, Described, Fallback, Links, Measure, Over, Senders, Spec, moves, permutation,
+    Actions, Better, Described, Fallback, Home, Links, Measure, Over, Senders, Spec, moves, permutation,
 };
 pub use spread::Spread;
 pub use stream::{Purpose, Stream, StreamState};

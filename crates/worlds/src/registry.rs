@@ -6,7 +6,7 @@ use crate::envs::Envs;
 use crate::episode::Summary;
 use crate::error::{Error, Result};
 use crate::settings::{Opt, Settings, Shorthand, WorldConfig};
-use crate::spec::Described;
+use crate::spec::{Described, Home};
 use equimarl_group::Group;
 use std::fmt;
 use std::sync::Arc;
@@ -109,6 +109,12 @@ pub trait Definition: Send + Sync {
         let unusual = unusual(&self.options(), settings);
         let part = |(key, value): (&str, String)| format!(", {} {value}", key.replace('_', " "));
         self.name().to_string() + &unusual.into_iter().map(part).collect::<String>()
+    }
+
+    /// Where the world lives, if that is not this program: then its declaration travels with runs and models, because those
+    /// who read them may not have it.
+    fn home(&self) -> Option<Home> {
+        None
     }
 
     /// The settings that a model file of format 1 was made for, which knows the size of pictures and nothing else. Only
@@ -338,9 +344,11 @@ impl Registry {
     /// If there is no such world, or its settings do not make one.
     pub fn describe(&self, world: &WorldConfig) -> Result<Described> {
         let world = self.complete(world)?;
-        let usual_group = self.get(&world.name)?.symmetries(&world.settings).usual;
+        let definition = self.get(&world.name)?;
+        let usual_group = definition.symmetries(&world.settings).usual;
         let spec = self.make(&world, &usual_group.parse()?, 1)?.spec().as_ref().clone();
-        Ok(Described { title: self.title(&world), label: self.label(&world), usual_group, spec })
+        let (title, label, home) = (self.title(&world), self.label(&world), definition.home());
+        Ok(Described { title, label, usual_group, home, spec })
     }
 
     /// The symmetry that networks for this world usually get; nothing where it is not known.

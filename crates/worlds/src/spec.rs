@@ -317,9 +317,22 @@ pub struct Described {
     pub label: String,
     /// The symmetry that networks usually get.
     pub usual_group: String,
+    /// Where it lives, if that is not the program that comes with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub home: Option<Home>,
     /// The declaration.
     #[serde(flatten)]
     pub spec: Spec,
+}
+
+/// Where a world lives that a program does not have.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Home {
+    /// What people are told: `Python`.
+    pub program: String,
+    /// What that program wants to know when it meets the world again.
+    #[serde(default, skip_serializing_if = "serde_json::Value::is_null")]
+    pub note: serde_json::Value,
 }
 
 #[cfg(test)]

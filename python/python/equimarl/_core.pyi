@@ -1,11 +1,33 @@
 """The compiled part of equimarl. Use the package `equimarl` instead."""
 
+from collections.abc import Callable
+from os import PathLike
+from pathlib import Path
 from typing import Any, Literal, TypedDict, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Envs", "Group", "Rep", "basis", "bias_basis", "worlds"]
+__all__ = [
+    "Envs",
+    "ForeignWorld",
+    "Group",
+    "Model",
+    "Rep",
+    "Space",
+    "Stop",
+    "Team",
+    "audit",
+    "basis",
+    "begin",
+    "bias_basis",
+    "curves",
+    "declared",
+    "extend",
+    "neighbours",
+    "train",
+    "worlds",
+]
 
 _Value = bool | int | float | str
 
@@ -15,9 +37,76 @@ class _World(TypedDict):
     version: int
     options: list[tuple[str, str, _Value]]
 
+class _Declared(TypedDict):
+    group: str
+    image: tuple[int, int, int] | None
+    features: str
+    agents: list[list[int]] | None
+    actions: list[list[int]]
+
+_Terms = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]
+_Others = tuple[NDArray[np.int64], NDArray[np.float32], NDArray[np.float32]]
+
 def worlds() -> list[_World]: ...
 def basis(rep_in: Rep, rep_out: Rep, kernel: int | None = None) -> NDArray[np.float64]: ...
 def bias_basis(rep: Rep) -> NDArray[np.float64]: ...
+
+def audit(envs: Envs, group: Group, steps: int, seed: int) -> str: ...
+def declared(envs: Envs, group: Group) -> _Declared: ...
+def neighbours(
+    envs: Envs, environment: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]: ...
+def curves(places: list[str], kind: str) -> bytes: ...
+def begin(
+    folder: str | PathLike[str] | None,
+    world: str,
+    foreign: ForeignWorld | None,
+    method: str,
+    preset: str,
+    settings: dict[str, _Value],
+) -> Path: ...
+def extend(folder: str | PathLike[str], foreign: ForeignWorld | None, steps: int) -> None: ...
+def train(
+    folder: str | PathLike[str], foreign: ForeignWorld | None, stop: Stop, hear: Callable[[str, int, int, Any], bool | None]
+) -> bool: ...
+
+@final
+class Stop:
+    def __new__(cls) -> Stop: ...
+    def ask(self) -> None: ...
+    @property
+    def asked(self) -> bool: ...
+
+@final
+class ForeignWorld:
+    def __new__(cls, spec: str, note: str, options: dict[str, _Value], make: Callable[[], object]) -> ForeignWorld: ...
+    @property
+    def name(self) -> str: ...
+
+@final
+class Team:
+    def __new__(cls, path: str | PathLike[str]) -> Team: ...
+    @property
+    def spec(self) -> str: ...
+    @property
+    def note(self) -> str | None: ...
+    @property
+    def extra(self) -> str: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def group(self) -> str: ...
+    @property
+    def parameters(self) -> int: ...
+    def act(
+        self,
+        observations: NDArray[np.float32],
+        heard: list[list[tuple[int, list[float]]]] | None,
+        envs: Envs | None,
+        environment: int,
+        greedy: bool,
+        seed: int | None,
+    ) -> list[int]: ...
 
 @final
 class Group:
@@ -59,6 +148,33 @@ class Rep:
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
     def __getnewargs__(self) -> tuple[Group, str]: ...
+
+@final
+class Space:
+    def __new__(cls, rep_in: Rep, rep_out: Rep, kernel: int | None = None) -> Space: ...
+    @property
+    def ranks(self) -> tuple[int, int]: ...
+    def weight(self) -> _Terms: ...
+    def bias(self) -> _Terms: ...
+    def deviation(self, relu: bool) -> float: ...
+
+@final
+class Model:
+    def __new__(cls, network: str, world: str) -> Model: ...
+    @staticmethod
+    def load(path: str | PathLike[str]) -> Model: ...
+    def metadata(self) -> str: ...
+    def parameters(self) -> dict[str, NDArray[np.float32]]: ...
+    def set_parameters(self, parameters: dict[str, NDArray[np.float32]]) -> None: ...
+    def save(self, path: str | PathLike[str], extra: str) -> None: ...
+    def forward(
+        self,
+        observations: NDArray[np.float32],
+        receivers: NDArray[np.int64],
+        senders: NDArray[np.int64],
+        edges: NDArray[np.float32],
+        others: list[_Others],
+    ) -> tuple[NDArray[np.float32], float]: ...
 
 @final
 class Envs:

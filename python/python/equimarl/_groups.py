@@ -45,6 +45,25 @@ def rep(group: str | Group, text: str) -> Rep:
     return Rep(group if isinstance(group, Group) else Group(group), text)
 
 
+def rep_text(rep: Rep) -> str:
+    """A representation as it was written."""
+    return rep.__getnewargs__()[1]
+
+
+def declared_rep(group: Group, what: str, given: str | Rep) -> Rep:
+    """A representation that somebody declared under this name."""
+    if isinstance(given, Rep):
+        if given.group != group:
+            raise ValueError(f"`{what}` is a representation of {given.group.name}, and the group is {group.name}")
+        return given
+    if not isinstance(given, str):
+        raise TypeError(f"`{what}` must be a representation, as text or as equimarl.Rep, not {type(given).__name__}")
+    try:
+        return Rep(group, given)
+    except ValueError as error:
+        raise ValueError(f"`{what}` is `{given}`: {error}") from None
+
+
 def basis(rep_in: Rep, rep_out: Rep, kernel: int | None = None) -> NDArray[np.float64]:
     """All equivariant maps between two representations: an orthonormal basis, as an array [rank, out, in].
 

@@ -32,6 +32,8 @@ def worlds() -> list[WorldInfo]:
     ...     print(world.name, {option.name: option.usual for option in world.options})
     wildlife {'drones': 3, 'grid': 7}
     traffic {'rows': 2, 'cols': 2, 'arrival_steps': 100, 'arrival_probability': 0.1, 'step_limit': 500}
+    spread {'agents': 3, ...}
+    tag {'chasers': 3, ...}
     """
     return [
         WorldInfo(w["name"], w["about"], w["version"], tuple(Option(*option) for option in w["options"]))

@@ -74,12 +74,17 @@ class World(ParallelEnv):  # type: ignore[misc]  # PettingZoo has no types
         self.max_cycles = max_cycles
         self.possible_agents = [f"agent_{k}" for k in range(self._envs.agents)]
         self.agents: list[str] = []
-        low, high = (0.0, 1.0) if self._envs.sight == "images" else (-np.inf, np.inf)
+        # Features have no bounds but those of their numbers; PettingZoo takes infinite ones for a mistake.
+        most = float(np.finfo(np.float32).max)
+        low, high = (0.0, 1.0) if self._envs.sight == "images" else (-most, most)
         self.observation_spaces = {
             agent: Box(low, high, self._envs.shape, np.float32) for agent in self.possible_agents
         }
         self.action_spaces = {agent: Discrete(len(self._envs.action_names)) for agent in self.possible_agents}
         team = self._envs.team_shape or (self._envs.agents, *self._envs.shape)
+        if len(team) == 2:
+            # Features of all agents are one vector: PettingZoo takes a table for a picture.
+            team = (team[0] * team[1],)
         self.state_space = Box(low, high, team, np.float32)
         self._seeded = False
         self._total = 0.0
@@ -151,7 +156,7 @@ class World(ParallelEnv):  # type: ignore[misc]  # PettingZoo has no types
             return self._envs.team_image(0)
         seen = self._new_buffer()
         self._envs.observe(seen)
-        everything: NDArray[np.float32] = seen[0]
+        everything: NDArray[np.float32] = seen[0].reshape(self.state_space.shape)
         return everything
 
     def render(self) -> NDArray[np.uint8] | str | None:

@@ -205,6 +205,7 @@ fn resumable(args: &Args, folder: &Path) -> Result<()> {
         RunFolder::at(folder).is_run(),
         "{name} holds no run that could be continued: it has no {CONFIG}"
     );
+    RunFolder::at(folder).check_world(registry())?;
     let config = RunFolder::at(folder).read_config(registry())?;
     let asked = overlay(args, &config, true)?;
     let same_length = TrainConfig { steps: config.steps, ..asked.clone() };
