@@ -25,6 +25,8 @@ exit $s"#;
 
 /// No city has an answer as long as this, in bytes.
 const LONGEST: usize = 1 << 28;
+/// What is said of a SUMO whose port somebody else took before it could.
+pub(crate) const PORT_TAKEN: &str = "another program took SUMO's port";
 /// How often a start is tried on another port.
 const TRIES: usize = 5;
 
@@ -112,9 +114,11 @@ impl Process {
                 return set.map(|()| socket).map_err(|e| self.died(&e.to_string()));
             }
             if let Ok(Some(_)) = self.child.try_wait() {
-                let mut failure = self.died("it ended before it listened");
-                failure.refused = !self.log_text().contains("tcpip");
-                return Err(failure);
+                if self.log_text().contains("tcpip") {
+                    return Err(Failure { why: PORT_TAKEN.into(), refused: false });
+                }
+                // Refused if it said why; without a word somebody killed it.
+                return Err(self.died("it ended before it listened"));
             }
             if start.elapsed() > self.patience {
                 return Err(self.died(&format!("it does not listen after {} s", self.patience.as_secs())));

@@ -5,7 +5,7 @@ use crate::demand::{self, Trip};
 use crate::folder::Folder;
 use crate::install::Install;
 use crate::options::Options;
-use crate::process::{Failure, Process};
+use crate::process::{Failure, PORT_TAKEN, Process};
 use crate::spec::Declared;
 use crate::state::State;
 use crate::trips::{Totals, TripInfo, totals, trips};
@@ -300,8 +300,7 @@ impl Sumo {
             };
             match attempt() {
                 Ok(()) => break,
-                Err(failure @ Failure { refused: true, .. }) => return Err(failure),
-                Err(failure) if tries >= 5 => return Err(failure),
+                Err(failure) if failure.why != PORT_TAKEN || tries >= 5 => return Err(failure),
                 Err(_) => {
                     self.process = None;
                     self.start_process(actuated)
