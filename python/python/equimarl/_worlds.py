@@ -28,7 +28,7 @@ def worlds() -> list[WorldInfo]:
     """All worlds with their options.
 
     >>> import equimarl
-    >>> for world in equimarl.worlds():
+    >>> for world in equimarl.worlds()[:4]:
     ...     print(world.name, {option.name: option.usual for option in world.options})
     wildlife {'drones': 3, 'grid': 7}
     traffic {'rows': 2, 'cols': 2, 'arrival_steps': 100, 'arrival_probability': 0.1, 'step_limit': 500}
