@@ -289,7 +289,7 @@ impl Sumo {
             frame.watch(id::WATCH_SIMULATION, "", &[id::PENDING]);
             let vehicles = [id::LANE, id::LANE_POSITION, id::SPEED, id::WAITING, id::POSITION];
             frame.watch_vehicles(&city.net.nodes[city.junctions[0].node].id, 1e7, &vehicles);
-            let attempt = || {
+            let attempt = || -> std::result::Result<(), Failure> {
                 process.send(frame)?;
                 let mut answer = process.receive()?;
                 for _ in &city.junctions {
