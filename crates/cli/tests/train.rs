@@ -285,7 +285,11 @@ fn the_speed_of_training_is_measured_by_name() {
             "wildlife-4-equivariant",
             "wildlife-4-plain",
             "traffic-2x2-equivariant",
-            "traffic-2x2-plain"
+            "traffic-2x2-plain",
+            "spread-3-equivariant",
+            "spread-3-plain",
+            "tag-3-equivariant",
+            "tag-3-plain"
         ]
     );
     for result in found["results"].as_array().unwrap() {
