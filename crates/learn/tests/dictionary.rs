@@ -69,7 +69,11 @@ fn compare(config: &TrainConfig) {
 #[test]
 fn outputs_and_gradients_are_those_of_the_dense_encoder() {
     let registry = builtin();
-    for world in registry.names() {
+    let images = |name: &&str| {
+        let usual = registry.usual(name).unwrap();
+        registry.make(&usual, &"C4".parse().unwrap(), 1).unwrap().spec().image.is_some()
+    };
+    for world in registry.names().into_iter().filter(images) {
         for method in [Method::Equivariant, Method::Plain, Method::CentralEquivariant, Method::CentralPlain] {
             let usual = registry.usual(world).unwrap();
             compare(&TrainConfig::preset(&registry, "paper", usual, method).unwrap());
