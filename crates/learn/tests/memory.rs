@@ -3,6 +3,10 @@
 
 use equimarl_learn::{Estimate, Method, TrainConfig, Trainer};
 use equimarl_worlds::builtin;
+use std::sync::{Mutex, PoisonError};
+
+/// Tests share a process and so its memory: one after the other.
+static ALONE: Mutex<()> = Mutex::new(());
 
 /// What this process has in memory now, in MB.
 fn resident() -> f64 {
@@ -13,6 +17,7 @@ fn resident() -> f64 {
 
 #[test]
 fn two_thousand_iterations_do_not_grow_memory() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let registry = builtin();
     let usual = registry.usual("wildlife").unwrap();
     let base = TrainConfig::preset(&registry, "paper", usual, Method::Equivariant).unwrap();
@@ -34,6 +39,7 @@ fn two_thousand_iterations_do_not_grow_memory() {
 /// Larger cities take what is expected of them, between half and two and a half.
 #[test]
 fn what_a_run_takes_is_known_before() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let registry = builtin();
     for method in [Method::Plain, Method::Equivariant] {
         let base =
