@@ -51,7 +51,7 @@ with tempfile.TemporaryDirectory() as home:
         for name, all_of in rates.items():
             print(f"{world} {method:12} {name:24} {statistics.median(all_of):10,.0f} steps/s", flush=True)
 
-    from pond import SPEC, Pond
+    from ducks import SPEC, Pond
 
     for method in ("equivariant", "plain"):
         rate = statistics.median(package(folder(), Pond(), method, spec=SPEC) for _ in range(3))

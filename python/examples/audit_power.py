@@ -23,7 +23,7 @@ SIZES = {
     "uneven": ("moves to the right are longer by", (0.2, 0.4, 0.8)),
     "favour": ("reward per place to the right", (0.4, 0.8, 1.6)),
 }
-EPISODES = (20, 40, 80, 160, 320, 640)
+EPISODES = (20, 40, 80, 160, 320)
 
 
 def symmetric() -> Iterator[tuple[str, Callable[[], Any], Any]]:

@@ -32,7 +32,7 @@ pub(crate) struct Envs {
     pub(crate) world: WorldConfig,
     count: usize,
     threads: usize,
-    sight: Sight,
+    pub(crate) sight: Sight,
     /// Of what one agent sees.
     shape: Vec<usize>,
 }
@@ -59,8 +59,11 @@ impl Envs {
         let make = || {
             let group = registry.get(&world.name)?.symmetries(&world.settings).usual.parse()?;
             let some = |count: usize| registry.make(&world, &group, count);
-            let together = Together::new(num_envs, threads, some)?;
+            let mut together = Together::new(num_envs, threads, some)?;
             let sight = Sight::new(observe, together.any())?;
+            if sight == Sight::Surroundings && let Some(all) = Sight::surroundings(together.any())? {
+                together.surround(&all);
+            }
             let shape = sight.shape(together.any())?;
             Ok::<_, equimarl_worlds::Error>((together, sight, shape))
         };
@@ -88,7 +91,7 @@ impl Envs {
         self.spec.agents
     }
 
-    /// What is observed: `images`, `features` or `ids`.
+    /// What is observed: `images`, `surroundings`, `features` or `ids`.
     #[getter]
     fn sight(&self) -> &'static str {
         self.sight.name()
@@ -270,6 +273,11 @@ impl Envs {
 }
 
 impl Envs {
+    /// How many numbers one agent sees.
+    pub(crate) fn size(&self) -> usize {
+        self.shape.iter().product::<usize>().max(1)
+    }
+
     /// Looks at the state of an environment.
     pub(crate) fn with_world<R>(
         &self,

@@ -17,6 +17,7 @@ mod part;
 mod picture;
 mod sight;
 mod space;
+mod surroundings;
 mod team;
 mod together;
 mod training;

@@ -1,7 +1,8 @@
 //! Some environments side by side, which go on by themselves: what one thread steps at a time.
 
 use crate::sight::Seen;
-use equimarl_worlds::{Canvas, End, Envs, Outcome, Purpose, Result, Stream};
+use crate::surroundings::Surroundings;
+use equimarl_worlds::{Canvas, Edges, End, Envs, Outcome, Purpose, Result, Stream};
 
 /// An episode that is over.
 pub(crate) struct Ended {
@@ -25,6 +26,9 @@ pub(crate) struct Part {
     first: usize,
     pub envs: Box<dyn Envs>,
     canvas: Option<Canvas>,
+    /// If that is what is observed.
+    pub surroundings: Option<Surroundings>,
+    edges: Edges,
     outcomes: Vec<Outcome>,
     totals: Vec<f64>,
     lengths: Vec<u64>,
@@ -38,6 +42,8 @@ impl Part {
             first,
             envs,
             canvas: None,
+            surroundings: None,
+            edges: Edges::default(),
             outcomes: vec![Outcome { reward: 0.0, end: End::Running }; count],
             totals: vec![0.0; count],
             lengths: vec![0; count],
@@ -76,18 +82,22 @@ impl Part {
         match (self.envs.exact(), seen) {
             (Some(exact), Seen::Ids(ids)) => exact.ids(ids),
             (Some(exact), Seen::Numbers(numbers)) if images => exact.look(&mut self.canvas, numbers),
-            (_, seen) => (0..self.envs.len()).for_each(|e| self.observe_one(e, seen)),
+            (_, seen) => (0..self.len()).for_each(|e| self.observe_one(e, seen)),
         }
     }
 
     /// Writes what the agents of one environment see.
-    fn observe_one(&self, e: usize, seen: &mut Seen<'_>) {
+    fn observe_one(&mut self, e: usize, seen: &mut Seen<'_>) {
         let (world, count, agents) = (self.envs.world(e), self.envs.len(), self.envs.spec().agents);
         for agent in 0..agents {
             match seen {
                 Seen::Numbers(numbers) => {
                     let size = numbers.len() / (count * agents);
-                    world.observe(agent, &mut numbers[(e * agents + agent) * size..][..size]);
+                    let out = &mut numbers[(e * agents + agent) * size..][..size];
+                    match &self.surroundings {
+                        Some(all) => all.write(world, agent, &mut self.edges, out),
+                        None => world.observe(agent, out),
+                    }
                 }
                 Seen::Ids(ids) => ids[e * agents + agent] = world.id(agent).unwrap_or_default(),
             }

@@ -1,5 +1,6 @@
 //! What agents see, and buffers for it.
 
+use crate::surroundings::Surroundings;
 use equimarl_group::{Group, Rep};
 use equimarl_worlds::{Envs, Error, Result};
 
@@ -8,7 +9,9 @@ use equimarl_worlds::{Envs, Error, Result};
 pub(crate) enum Sight {
     /// An image.
     Images,
-    /// A vector.
+    /// Own features, and edges to everybody who is heard.
+    Surroundings,
+    /// Own features alone.
     Features,
     /// A number that says which image it is.
     Ids,
@@ -23,6 +26,10 @@ impl Sight {
         if spec.image.is_some() {
             there.push(Sight::Images);
         } else if !spec.features.is_empty() {
+            // What an agent cannot do without, if nobody talks to it, comes first.
+            if Sight::surroundings(envs)?.is_some() {
+                there.push(Sight::Surroundings);
+            }
             there.push(Sight::Features);
         }
         if envs.exact().is_some() && envs.world(0).id(0).is_some() {
@@ -43,6 +50,7 @@ impl Sight {
     pub fn name(self) -> &'static str {
         match self {
             Sight::Images => "images",
+            Sight::Surroundings => "surroundings",
             Sight::Features => "features",
             Sight::Ids => "ids",
         }
@@ -53,10 +61,22 @@ impl Sight {
         let spec = envs.spec();
         Ok(match self {
             Sight::Images => spec.image.unwrap_or_default().to_vec(),
-            Sight::Features => vec![Rep::parse(&spec.group.parse::<Group>()?, &spec.features)?.dim()],
+            Sight::Surroundings => vec![Sight::surroundings(envs)?.map_or(0, |all| all.len())],
+            Sight::Features => vec![own(envs)?],
             Sight::Ids => vec![],
         })
     }
+
+    /// Where what stands in surroundings, if there are any.
+    pub fn surroundings(envs: &dyn Envs) -> Result<Option<Surroundings>> {
+        Surroundings::of(envs.spec(), own(envs)?)
+    }
+}
+
+/// How many features an agent has.
+fn own(envs: &dyn Envs) -> Result<usize> {
+    let spec = envs.spec();
+    Ok(Rep::parse(&spec.group.parse::<Group>()?, &spec.features)?.dim())
 }
 
 /// A buffer for what all agents of all environments see.

@@ -3,6 +3,7 @@
 use crate::envs::Envs;
 use crate::error::value;
 use crate::foreign::{declared, numbers};
+use crate::sight::Sight;
 use equimarl_learn::checkpoint::Snapshot;
 use equimarl_learn::{Learned, RunFolder, world_of};
 use equimarl_nn::{Choice, Metadata, Network};
@@ -115,6 +116,16 @@ impl Team {
     ) -> PyResult<Vec<usize>> {
         let seen = observations.try_readonly().map_err(|_| value("`observations` are being written"))?;
         let seen = seen.as_slice().map_err(|_| value("`observations` are not contiguous"))?;
+        // Where surroundings are observed, edges are read from the world, and the rest is what the network sees.
+        let surrounded = envs.filter(|envs| envs.sight == Sight::Surroundings && seen.len() % envs.size() == 0);
+        let alone: Vec<f32>;
+        let seen = match surrounded {
+            None => seen,
+            Some(envs) => {
+                alone = seen.chunks(envs.size()).flat_map(|all| &all[..self.numbers.min(all.len())]).copied().collect();
+                &alone
+            }
+        };
         let (agents, numbers) = (seen.len() / self.numbers.max(1), self.numbers);
         if agents == 0 || !seen.len().is_multiple_of(numbers) {
             return Err(value(format!(

@@ -2,6 +2,7 @@
 
 use crate::part::{Ended, Part, Results};
 use crate::sight::{Seen, take};
+use crate::surroundings::Surroundings;
 use equimarl_worlds::{Envs, Error, Outcome, Result, World};
 use serde_json::Value;
 use std::sync::Mutex;
@@ -40,6 +41,11 @@ impl Together {
     /// Any of the environments, for what they have in common.
     pub fn any(&self) -> &dyn Envs {
         &*self.parts[0].envs
+    }
+
+    /// From now on everybody's surroundings are observed.
+    pub fn surround(&mut self, surroundings: &Surroundings) {
+        self.parts.iter_mut().for_each(|part| part.surroundings = Some(surroundings.clone()));
     }
 
     fn at(&self, e: usize) -> (usize, usize) {

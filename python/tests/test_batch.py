@@ -20,6 +20,13 @@ WORLDS: list[dict[str, Any]] = [
 ]
 
 
+FEATURES: list[dict[str, Any]] = [
+    {"world": "spread"},
+    {"world": "spread", "agents": 5, "landmarks": 2, "radius": 0.7},
+    {"world": "tag"},
+]
+
+
 def played(batch: equimarl.Batch, steps: int, seed: int = 1) -> list[tuple[Any, ...]]:
     """Everything that random actions lead to, copied."""
     rng = np.random.default_rng(seed)
@@ -57,7 +64,7 @@ def test_the_same_episodes_as_in_rust() -> None:
         assert any(any(step["truncations"]) for step in case["steps"]), name
 
 
-@pytest.mark.parametrize("world", WORLDS)
+@pytest.mark.parametrize("world", WORLDS + FEATURES)
 def test_seeds_decide_everything(world: dict[str, Any]) -> None:
     def made(**more: Any) -> equimarl.Batch:
         return equimarl.Batch(**{"num_envs": 5, **world, **more})
@@ -69,7 +76,8 @@ def test_seeds_decide_everything(world: dict[str, Any]) -> None:
     few, many = made(num_envs=2, seed=3), made(num_envs=6, seed=3)
     assert np.array_equal(few.reset(), many.reset()[:2])
     # Nor does anything depend on the number of threads.
-    assert same(*(played(made(num_envs=600, seed=3, threads=threads, observe="ids"), 110) for threads in (1, 3)))
+    sight = "features" if world in FEATURES else "ids"
+    assert same(*(played(made(num_envs=600, seed=3, threads=threads, observe=sight), 110) for threads in (1, 3)))
     # Seeds of reset are those of the constructor, and without one the next episodes come.
     batch = made(seed=0)
     first = batch.reset().copy()
@@ -123,6 +131,38 @@ def test_the_last_observation_is_kept(world: dict[str, Any]) -> None:
             totals[batch.ended], lengths[batch.ended] = 0, 0
             count += len(infos["environment"])
     assert count >= 8
+
+
+@pytest.mark.parametrize("world", FEATURES)
+def test_surroundings_are_features_and_edges(world: dict[str, Any]) -> None:
+    """By what is known of particles: the features end with the place, an edge is the way to the other one."""
+    batch = equimarl.Batch(**world, num_envs=40, seed=3)
+    alone = equimarl.Batch(**world, num_envs=40, seed=3, observe="features")
+    batch.reset(), alone.reset()
+    assert batch.observe == "surroundings"
+    agents, own = alone.observations.shape[1:]
+    radius = world.get("radius", np.inf)
+    rng, silent = np.random.default_rng(0), 0
+    for _ in range(60):
+        actions = rng.integers(batch.num_actions, size=batch.actions.shape)
+        ends = batch.step(actions)[4]
+        alone.step(actions)
+        seen = batch.observations
+        assert np.array_equal(seen[..., :own], alone.observations)
+        if ends:
+            over = batch.ended
+            assert np.array_equal(batch.final_observations[over][..., :own], alone.final_observations[over])
+        places = alone.observations[..., 2:4]
+        for agent in range(agents):
+            for k, other in enumerate(j for j in range(agents) if j != agent):
+                heard, edge = seen[:, agent, own + 3 * k], seen[:, agent, own + 3 * k + 1 : own + 3 * k + 3]
+                way = places[:, other] - places[:, agent]
+                near = np.linalg.norm(way, axis=-1) <= radius
+                assert np.array_equal(heard == 1, near) and np.array_equal(heard == 0, ~near)
+                assert np.allclose(edge, np.where(near[:, None], way, 0), atol=1e-6)
+                silent += int((~near).sum())
+        assert (seen[..., own + 3 * (agents - 1) :] != 0).any(), "senders are heard"
+    assert (silent > 0) == ("radius" in world)
 
 
 def test_arrays_are_made_once_and_outlive_the_batch() -> None:

@@ -49,8 +49,12 @@ class Batch:
     array                shape                           what it is
     ==================== =============================== ===========================================================
     `observations`       environments, agents, ...       what agents see, by `observe`: ``"images"`` are float32 from
-                                                         0 to 1 with channels first, ``"features"`` are float32
-                                                         vectors, ``"ids"`` are uint64: equal ids, equal observations
+                                                         0 to 1 with channels first, ``"ids"`` are uint64: equal ids,
+                                                         equal observations. Worlds without images have
+                                                         ``"features"``, float32 vectors of an agent alone, and
+                                                         ``"surroundings"``: own features; per other agent 1 if it is
+                                                         heard and the edge vector to it; per sender (a landmark) the
+                                                         same and its features; zeros for who is not heard
     `final_observations` as `observations`               the last observations of episodes that just ended
     `actions`            environments, agents            int32: what agents do in the next step
     `rewards`            environments                    float32: a team shares its reward
@@ -71,7 +75,7 @@ class Batch:
         *,
         num_envs: int = 1,
         seed: int = 0,
-        observe: Literal["images", "features", "ids"] | None = None,
+        observe: Literal["images", "surroundings", "features", "ids"] | None = None,
         threads: int = 1,
         buffers: Mapping[str, NDArray[Any]] | None = None,
         **options: bool | int | float | str,
@@ -141,7 +145,7 @@ class Batch:
 
     @property
     def observe(self) -> str:
-        """What is observed: ``images``, ``features`` or ``ids``."""
+        """What is observed: ``images``, ``surroundings``, ``features`` or ``ids``."""
         return self._envs.sight
 
     @property

@@ -1,0 +1,60 @@
+//! What an agent sees and hears in one vector of fixed length, for those who bring a network of their own:
+//!
+//! ```text
+//! [ own features | per other agent: heard, edge | per sender: heard, edge, its features ]
+//! ```
+//!
+//! in the order of their index, without the agent itself. Whoever is out of earshot is all zeros; `heard` is 0 or 1.
+
+use equimarl_worlds::{Edges, GroupAction, Result, Spec, World};
+
+/// Where what stands.
+#[derive(Clone, Debug)]
+pub(crate) struct Surroundings {
+    own: usize,
+    edge: usize,
+    agents: usize,
+    /// One per sender: how many features it has.
+    senders: Vec<usize>,
+}
+
+impl Surroundings {
+    /// Of a world with features; `None` where nobody is ever heard.
+    pub fn of(spec: &Spec, own: usize) -> Result<Option<Surroundings>> {
+        let agents = spec.agents;
+        if agents + spec.sender_count() < 2 {
+            return Ok(None);
+        }
+        let acts = GroupAction::new(spec)?;
+        let dim = |who: usize| spec.sender_kind(agents + who).map_or(0, |kind| acts.sender_dim(kind));
+        let senders = (0..spec.sender_count()).map(dim).collect();
+        Ok(Some(Surroundings { own, edge: acts.edge_dim(), agents, senders }))
+    }
+
+    /// How many numbers.
+    pub fn len(&self) -> usize {
+        self.at(self.agents - 1 + self.senders.len())
+    }
+
+    /// Where the numbers of the `other`-th begin.
+    fn at(&self, other: usize) -> usize {
+        let senders = other.saturating_sub(self.agents - 1);
+        self.own + other * (1 + self.edge) + self.senders[..senders].iter().sum::<usize>()
+    }
+
+    /// Writes them.
+    pub fn write(&self, world: &dyn World, agent: usize, edges: &mut Edges, out: &mut [f32]) {
+        out.fill(0.0);
+        world.observe(agent, &mut out[..self.own]);
+        world.neighbours(agent, edges);
+        for (from, vector) in edges.iter() {
+            let other = if from > agent { from - 1 } else { from };
+            let out = &mut out[self.at(other)..self.at(other + 1)];
+            out[0] = 1.0;
+            out[1..=self.edge].copy_from_slice(vector);
+            if from >= self.agents {
+                world.observe(from, &mut out[1 + self.edge..]);
+            }
+        }
+    }
+}
