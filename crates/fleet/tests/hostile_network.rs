@@ -8,8 +8,8 @@ mod common;
 
 use common::{drones, folder};
 use equimarl_fleet::{
-    Agent, Faults, Fleet, Founding, Header, Host, Member, MessageKind, Moment, Reason, RunConfig, RunPlan,
-    StepId, Transport, Zenoh, found, node, pool,
+    Agent, Faults, Fleet, Founding, Header, Host, Member, MessageKind, Moment, Observer, Reason, RunConfig,
+    RunPlan, StepId, Transport, Zenoh, found, node, pool,
 };
 use equimarl_worlds::builtin;
 use serde_json::{Value, json};
@@ -202,6 +202,27 @@ fn strangers_get_nothing_in_or_out_and_insiders_are_themselves_only() {
         put(&outsider, "fleet/yard/agent-0/agent-3", hostile(&fleet, i));
     }
 
+    // An observer: it hears what members say of themselves, and nothing that it puts comes in.
+    let observer = Observer::open(&fleet).unwrap();
+    let watcher = client(&fleet, "tls", credentials(&fleet, &fleet, Member::OBSERVER)).unwrap();
+    sleep(ms(300));
+    for i in 0..500 {
+        put(&watcher, "fleet/yard/agent-0/agent-2", hostile(&fleet, i));
+        put(&watcher, "fleet/yard/agent-0/observer", hostile(&fleet, i));
+        put(&watcher, "fleet/yard/status/agent-0", hostile(&fleet, i));
+    }
+    let mut seen = observer.status();
+    for _ in 0..600 {
+        seen = observer.status();
+        if !seen["members"][0]["status"].is_null() {
+            break;
+        }
+        sleep(ms(50));
+    }
+    let world = &seen["members"][0];
+    assert!(world["status"]["steps"].as_u64().is_some() && world["up"] == true, "{seen}");
+    assert_eq!(seen["forged"], 0, "{seen}");
+
     // An insider: agent 2's certificate and key in a client of its own. Under another's name nothing arrives ...
     let insider = client(&fleet, "tls", credentials(&fleet, &fleet, Member::agent(2))).unwrap();
     sleep(ms(300));
@@ -221,7 +242,7 @@ fn strangers_get_nothing_in_or_out_and_insiders_are_themselves_only() {
     running.wait_for(steps + 50);
     // Everybody stops at once, so the world's last steps may be without answers.
     let steps = running.steps.load(Ordering::Relaxed);
-    drop((outsider, insider));
+    drop((outsider, insider, watcher, observer));
     let (team, mut moments) = running.end();
     moments.truncate(steps - 1);
 
