@@ -55,18 +55,14 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     if let Some(source) = fleet(args)? {
         let page = FleetPage::bind(&options, source)?;
         print(&format!("{}\n", page.url()))?;
+        warn(args, "look at this fleet");
+        eprintln!("showing a fleet; Ctrl-C ends");
         page.run()?;
         return Ok(ExitCode::SUCCESS);
     }
     let server = Server::bind(&options)?;
     print(&format!("{}\n", server.url()))?;
-    if !args.address.is_loopback() {
-        eprintln!(
-            "warning: everybody who can reach {} can look at these runs and play their models; the page answers to the \
-             names given with --allow-host",
-            args.address
-        );
-    }
+    warn(args, "look at these runs and play their models");
     match what {
         Some(what) => eprintln!("showing {}; Ctrl-C ends", what.display()),
         None => eprintln!("no runs yet, so only untrained teams can be played; Ctrl-C ends"),
@@ -76,6 +72,15 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     }
     server.run()?;
     Ok(ExitCode::SUCCESS)
+}
+
+fn warn(args: &Args, may: &str) {
+    if !args.address.is_loopback() {
+        eprintln!(
+            "warning: everybody who can reach {} can {may}; the page answers to the names given with --allow-host",
+            args.address
+        );
+    }
 }
 
 /// What is known of the fleet that was asked for, if one was.
@@ -90,6 +95,7 @@ fn fleet(args: &Args) -> Result<Option<FleetSource>> {
         Some(file) => {
             crate::fleet::prepare()?;
             let observer = equimarl_fleet::Observer::open(&equimarl_fleet::Fleet::load(file)?)?;
+            let observer = observer.following(file);
             Ok(Some(Arc::new(move || observer.status())))
         }
         #[cfg(not(feature = "zenoh"))]

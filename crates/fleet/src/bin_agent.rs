@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 const USAGE: &str = "usage: equimarl-agent --fleet FILE --agents 0-3 [--sensor COMMAND] [--sensor-timeout MS] [--period MS] \
-                     [--deadline MS] [--greedy] [--stay] [--quiet]";
+                     [--deadline MS] [--greedy] [--robust off|clip|trimmed] [--stay] [--quiet]";
 
 type Failure = Box<dyn std::error::Error>;
 
@@ -33,7 +33,7 @@ fn main() -> ExitCode {
 fn run() -> Result<(), Failure> {
     let (mut file, mut agents, mut sensor) = (PathBuf::from("fleet.toml"), None, None);
     let (mut period, mut deadline, mut patience) = (None, None, 2000u64);
-    let (mut greedy, mut stay, mut quiet) = (false, false, false);
+    let (mut greedy, mut stay, mut quiet, mut robust) = (false, false, false, "clip".to_string());
     let mut arguments = std::env::args().skip(1);
     while let Some(name) = arguments.next() {
         let mut value = || arguments.next().ok_or_else(|| format!("{name} needs a value; {USAGE}"));
@@ -44,6 +44,7 @@ fn run() -> Result<(), Failure> {
             "--sensor-timeout" => patience = value()?.parse()?,
             "--period" => period = Some(value()?.parse()?),
             "--deadline" => deadline = Some(value()?.parse()?),
+            "--robust" => robust = value()?,
             "--greedy" => greedy = true,
             "--stay" => stay = true,
             "--quiet" => quiet = true,
@@ -51,6 +52,9 @@ fn run() -> Result<(), Failure> {
         }
     }
     let agents = agents.ok_or(USAGE)?;
+    if !["off", "clip", "trimmed"].contains(&robust.as_str()) {
+        return Err(format!("there is no --robust {robust}; {USAGE}").into());
+    }
     if !Zenoh::prepared() {
         return start_anew();
     }
@@ -66,9 +70,12 @@ fn run() -> Result<(), Failure> {
     let mut envs = registry.make(&registry.complete(&fleet.config.world)?, network.group(), 1)?;
     drop(network);
     let clip = metadata.messages.map(|ranges| Clip::new(&policy, &ranges)).transpose()?.map(Arc::new);
+    if clip.is_none() && robust != "off" && !quiet {
+        eprintln!("the model file has no message ranges, so what neighbours say is not clipped");
+    }
     let mut device = Device::new(fleet, (policy, fnv1a(&bytes)), &mut *envs, agents)?;
     drop(bytes);
-    device.defence = Defence { clip, trimmed: false };
+    device.defence = Defence { clip: clip.filter(|_| robust != "off"), trimmed: robust == "trimmed" };
     device.file = Some(file);
     device.stay = stay;
     if let Some(command) = sensor {

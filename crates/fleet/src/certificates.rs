@@ -1,5 +1,9 @@
 //! A private authority and one certificate per member (feature `zenoh`).
 
+mod check;
+
+pub(crate) use check::check;
+
 use crate::config::split_address;
 use crate::error::{Error, Result};
 use crate::founding::Founding;

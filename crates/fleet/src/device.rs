@@ -1,6 +1,7 @@
 //! What runs on a device: one agent of a fleet or several, each with its links, until it is told to stop (feature `zenoh`).
 
 use crate::agent::Agent;
+use crate::certificates::check;
 use crate::config::Fleet;
 use crate::defence::Defence;
 use crate::error::{Error, Result};
@@ -226,7 +227,7 @@ impl Device {
                 next.remember(me)?;
                 say(me, &format!("the fleet file has number {} now", next.config.number));
                 fleet = next;
-                signer = new_signer(&fleet, me, stop, say)?;
+                signer = new_signer(&fleet, me, stop, &mut |text| say(me, text))?;
                 agent.trust(signer.clone());
                 continue;
             }
@@ -274,20 +275,23 @@ pub fn open(
     }
 }
 
-/// The keys of a new fleet file. A member's own new key may come a little later than the file.
-fn new_signer(
+/// The keys of a new fleet file. A member's own new key and certificate may come a little later than the file.
+///
+/// # Errors
+/// If the member is revoked, or it is told to stop before its keys have come.
+pub fn new_signer(
     fleet: &Fleet,
     me: Member,
     stop: &dyn Fn() -> bool,
-    say: &dyn Fn(Member, &str),
+    say: &mut dyn FnMut(&str),
 ) -> Result<Signer> {
     let mut told = false;
     loop {
-        match fleet.signer(me) {
+        match fleet.signer(me).and_then(|signer| check(fleet, me).map(|()| signer)) {
             Err(why) if !fleet.is_revoked(me) && !stop() => {
                 if !told {
                     told = true;
-                    say(me, &format!("waiting for its new key: {why}"));
+                    say(&format!("waiting for its new keys: {why}"));
                 }
                 std::thread::sleep(Duration::from_millis(200));
             }

@@ -5,26 +5,29 @@
 
 use crate::config::Fleet;
 use crate::error::{Error, Result};
+use crate::keys::FileWatch;
 use crate::member::Member;
 use crate::message::{Header, MessageKind};
 use crate::signer::Signer;
 use crate::transport::{Ears, watch_status};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 /// What was heard of members last.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Heard {
     members: BTreeMap<Member, (Instant, Value)>,
     forged: u64,
+    verifier: Signer,
 }
 
 /// Watches a fleet.
 #[derive(Debug)]
 pub struct Observer {
-    fleet: Fleet,
+    fleet: Mutex<(Fleet, Option<FileWatch>)>,
     heard: Arc<Mutex<Heard>>,
     ears: Ears,
 }
@@ -39,39 +42,66 @@ impl Observer {
         let certificate = fleet.secret(Member::OBSERVER, crate::config::TLS_CERTIFICATE);
         if fleet.config.tls && !certificate.exists() {
             return Err(Error::BadFleet(format!(
-                "{} is not there: a fleet that was made by an earlier version has no observer",
+                "{} is not there: copy it from where the fleet was made; fleets of earlier versions have no observer",
                 certificate.display()
             )));
         }
-        let (heard, verifier) = (Arc::new(Mutex::new(Heard::default())), fleet.verifier()?);
+        let heard = Heard { members: BTreeMap::new(), forged: 0, verifier: fleet.verifier()? };
+        let heard = Arc::new(Mutex::new(heard));
         let kept = heard.clone();
-        let ears = watch_status(fleet, move |bytes| take(&kept, &verifier, bytes))?;
-        Ok(Observer { fleet: fleet.clone(), heard, ears })
+        let ears = watch_status(fleet, move |bytes| take(&kept, bytes))?;
+        Ok(Observer { fleet: Mutex::new((fleet.clone(), None)), heard, ears })
+    }
+
+    /// The same observer, which takes newer fleet files from here as members do.
+    pub fn following(self, file: &Path) -> Observer {
+        lock(&self.fleet).1 = Some(FileWatch::new(file));
+        self
     }
 
     /// What is known of the fleet now.
     pub fn status(&self) -> Value {
-        let heard = self.heard.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut held = lock(&self.fleet);
+        let (fleet, watch) = &mut *held;
+        let newer = watch.as_mut().map_or(Ok(None), |watch| watch.newer(fleet));
+        let mut heard = lock(&self.heard);
+        // A file that is not used changes nothing here; members say why.
+        if let Ok(Some(newer)) = newer
+            && let Ok(verifier) = newer.verifier()
+        {
+            (heard.verifier, *fleet) = (verifier, newer);
+        }
         let up = self.ears.up();
         let member = |member: Member| {
             let last = heard.members.get(&member);
             json!({
                 "name": member.to_string(),
                 "up": up.get(&member).copied().unwrap_or(false),
-                "revoked": self.fleet.is_revoked(member),
+                "revoked": fleet.is_revoked(member),
                 "age": last.map(|(when, _)| when.elapsed().as_secs_f64()),
                 "status": last.map(|(_, status)| status.clone()),
             })
         };
         let mut members: Vec<Value> = vec![member(Member::WORLD)];
-        members.extend((0..self.fleet.agents()).map(|i| member(Member::agent(i))));
-        json!({ "live": true, "fleet": self.fleet.config.fleet, "forged": heard.forged, "members": members })
+        members.extend((0..fleet.agents()).map(|i| member(Member::agent(i))));
+        json!({
+            "live": true,
+            "fleet": fleet.config.fleet,
+            "number": fleet.config.number,
+            "forged": heard.forged,
+            "members": members,
+        })
     }
 }
 
+fn lock<T>(held: &Mutex<T>) -> MutexGuard<'_, T> {
+    held.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// Keeps what a member said of itself, if it was that member who said it.
-fn take(heard: &Mutex<Heard>, verifier: &Signer, bytes: &[u8]) {
-    let mut heard = heard.lock().unwrap_or_else(PoisonError::into_inner);
+fn take(heard: &Mutex<Heard>, bytes: &[u8]) {
+    let mut heard = lock(heard);
+    let verifier = &heard.verifier;
     let read = Header::read(bytes, verifier.overhead()).ok();
     let good = read.filter(|(header, _)| {
         header.kind == MessageKind::Status

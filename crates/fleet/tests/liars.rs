@@ -18,7 +18,8 @@ fn ranges(team: &Team) -> MessageRanges {
 
 /// The same ranges, so narrow that honest messages are clipped.
 fn narrow(mut ranges: MessageRanges, share: f32) -> MessageRanges {
-    ranges.rounds.iter_mut().flatten().for_each(|[_, hi]| *hi *= share);
+    // Features that are always above zero have ranges that begin there, so the width shrinks and not the end.
+    ranges.rounds.iter_mut().flatten().for_each(|[lo, hi]| *hi = *lo + share * (*hi - *lo));
     ranges
 }
 

@@ -30,7 +30,7 @@ const share = (part, whole) => (whole ? `${part} of ${whole}` : text(part));
 
 function live(found) {
   const world = found.members.find((m) => m.name === "world")?.status;
-  by("title").textContent = `The fleet ${found.fleet}`;
+  by("title").textContent = `The fleet ${found.fleet}, file number ${found.number}`;
   const up = found.members.filter((m) => m.up).length;
   let words = `${up} of ${found.members.length} members are there.`;
   if (world) {

@@ -6,7 +6,7 @@ use super::team::Team;
 use super::{AgentArgs, WorldArgs};
 use crate::stop::Stop;
 use anyhow::{Context, Result, ensure};
-use equimarl_fleet::device::{Device, free_name, open, parse_agents};
+use equimarl_fleet::device::{Device, free_name, new_signer, open, parse_agents};
 use equimarl_fleet::keys::FileWatch;
 use equimarl_fleet::sensor::SensorConfig;
 use equimarl_fleet::{Fleet, Host, House, Member, MessageLog, Moment, Zenoh, node};
@@ -167,7 +167,8 @@ pub fn host(what: &Hosting<'_>, live: Live, tend: Tend<'_>, farewell: &mut dyn F
         next.remember(me)?;
         live.say(&format!("the fleet file has number {} now", next.config.number));
         fleet = next;
-        host.trust(fleet.signer(me)?, &|member| fleet.is_revoked(member));
+        let signer = new_signer(&fleet, me, &|| stop.asked(), &mut |text| live.say(text))?;
+        host.trust(signer, &|member| fleet.is_revoked(member));
     };
     // Everybody is told that it is over before the world is gone.
     farewell();

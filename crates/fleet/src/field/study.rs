@@ -131,6 +131,9 @@ fn play(
         .map(|i| Ok(Agent::new(i, policy.clone(), 0, Signer::Open)?.in_field([1; 16], terms)))
         .collect();
     let (mut agents, mut work, mut out) = (agents?, Workspace::default(), vec![]);
+    // A clock that is behind must not keep its agent from listening to those who have begun.
+    let first = u64::from(episode) << 16;
+    agents.iter_mut().for_each(|agent| agent.wait_for(first));
     let mut told: Vec<Option<usize>> = vec![None; n];
     let (mut queue, mut total) = (Queue::default(), 0.0);
     (0..n).for_each(|i| queue.push(real(i, begins(0)), Event::Begin(i, 0)));
@@ -153,7 +156,7 @@ fn play(
                 continue;
             }
             Event::Begin(i, t) => {
-                let counted = u64::from(episode) << 16 | u64::from(t);
+                let counted = first | u64::from(t);
                 agents[i].wait_for(counted);
                 sight.look(envs.world(0))?;
                 let seen = sight.of(envs.world(0), i)?.clone();

@@ -7,6 +7,7 @@
 mod settings;
 
 use super::Transport;
+use crate::certificates::check;
 use crate::config::Fleet;
 use crate::error::{Error, Result};
 use crate::member::Member;
@@ -120,6 +121,7 @@ impl Zenoh {
     /// As [`Zenoh::open`].
     pub fn open_in(fleet: &Fleet, me: Member, peers: &[Member], house: &House) -> Result<Zenoh> {
         check_threads(fleet)?;
+        check(fleet, me)?;
         let far: Vec<Member> = peers.iter().copied().filter(|p| !house.members.contains(p)).collect();
         let config = settings::config(fleet, me, &far)?;
         let config = zenoh::Config::from_json5(&config.to_string()).map_err(broken("its settings"))?;
@@ -218,6 +220,7 @@ impl Ears {
 /// Listens to what members say of themselves.
 pub fn watch_status(fleet: &Fleet, take: impl Fn(&[u8]) + Send + Sync + 'static) -> Result<Ears> {
     check_threads(fleet)?;
+    check(fleet, Member::OBSERVER)?;
     let config = settings::observer(fleet)?;
     let config = zenoh::Config::from_json5(&config.to_string()).map_err(broken("its settings"))?;
     let session = zenoh::open(config).wait().map_err(broken("cannot watch"))?;
