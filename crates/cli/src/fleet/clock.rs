@@ -1,7 +1,7 @@
 //! `equimarl fleet clock`: what wrong clocks cost agents with sensors of their own.
 
 use super::team::Team;
-use crate::output::{print, print_json, table};
+use crate::output::{print, print_json, stderr, table};
 use crate::world::WorldArgs;
 use anyhow::Result;
 use clap::Args as ClapArgs;
@@ -76,7 +76,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
             percent(missed),
             percent(held),
             format!("{:.4}", total.mean),
-            format!("{:.4}", total.stderr),
+            stderr(&total),
         ]);
         found.push(json!({ "error_ms": error, "missed": missed, "held": held, "return": total }));
     }

@@ -2,7 +2,7 @@
 
 use super::options::Robust;
 use super::team::Team;
-use crate::output::{print, print_json, table};
+use crate::output::{print, print_json, stderr, table};
 use crate::waiting::Waiting;
 use crate::world::WorldArgs;
 use anyhow::{Context, Result};
@@ -60,7 +60,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
                 robust.name().into(),
                 lie.name().into(),
                 format!("{:.4}", total.mean),
-                format!("{:.4}", total.stderr),
+                stderr(&total),
                 number(one.moved),
                 number(one.most),
                 bound,
