@@ -345,7 +345,8 @@ impl Transport for Zenoh {
         }
         match self.up.lock().ok().and_then(|up| up.get(&member).copied()) {
             Some(up) => up,
-            None => self.opened.elapsed() < UNHEARD,
+            // Who is no peer, because it was revoked, is not waited for at all.
+            None => self.letterbox.waiting.contains_key(&member) && self.opened.elapsed() < UNHEARD,
         }
     }
 }
