@@ -1,6 +1,7 @@
 //! What the command prints: aligned tables for people, one JSON object for scripts.
 
 use anyhow::{Context, Result};
+use equimarl_worlds::Statistic;
 use serde_json::Value;
 use std::io::{ErrorKind, Write};
 
@@ -21,6 +22,11 @@ pub fn program() -> String {
 /// Prints one JSON object on standard output.
 pub fn print_json(value: &Value) -> Result<()> {
     print(&format!("{value:#}\n"))
+}
+
+/// A standard error; there is none of a single number.
+pub fn stderr(of: &Statistic) -> String {
+    if of.stderr.is_finite() { format!("{:.4}", of.stderr) } else { "-".into() }
 }
 
 /// A table with a heading: columns as wide as their widest cell, numbers to the right.

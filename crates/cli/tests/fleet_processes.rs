@@ -3,44 +3,13 @@
 #![cfg(feature = "zenoh")]
 
 mod common;
+#[path = "common/yard.rs"]
+mod yard;
 
 use common::{answer, equimarl, folder, json};
-use equimarl_learn::{interface, world_note};
-use equimarl_nn::{Network, NetworkConfig, NetworkKind};
-use equimarl_worlds::builtin;
 use serde_json::{Value, json};
-use std::net::TcpListener;
-use std::path::Path;
-use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
-
-/// A fresh model whose decisions differ, and its path.
-fn model(name: &str, world: &str) -> String {
-    let group = "C4".parse().unwrap();
-    let usual = builtin().usual(world).unwrap();
-    let envs = builtin().make(&usual, &group, 1).unwrap();
-    let config = NetworkConfig::usual(
-        interface(envs.spec(), NetworkKind::Equivariant).unwrap(),
-        NetworkKind::Equivariant,
-        &group,
-    );
-    let mut state = 7u64;
-    let mut next = || {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-        2.0 * ((state >> 11) as f64 / (1u64 << 52) as f64 - 1.0)
-    };
-    let mut network = Network::init(&config, &mut next).unwrap();
-    let scaled = network.parameters().into_iter().map(|(name, values)| match name.starts_with("policy") {
-        true => values.iter().map(|v| v * 100.0).collect(),
-        false => values,
-    });
-    let scaled: Vec<Vec<f32>> = scaled.collect();
-    network.set_parameters(scaled).unwrap();
-    let path = folder(name).join("model.safetensors");
-    let world = world_note(&builtin(), &usual).unwrap();
-    network.save(&path, &world, &json!({})).unwrap();
-    path.to_str().unwrap().into()
-}
+use yard::{Members, keys, model, start};
 
 /// 1,000 steps or more of a world: the processes decide as the whole network does, and talk to neighbours only.
 fn same_decisions(world: &str, episodes: &str) {
@@ -114,46 +83,14 @@ fn a_crashed_process_is_started_again_and_rejoins() {
     assert!((1..200).contains(&absent), "{fleet}");
 }
 
-/// Members started by hand; they end with the test.
-struct Members(Vec<Child>);
-
-impl Drop for Members {
-    fn drop(&mut self) {
-        for child in &mut self.0 {
-            let _ = child.kill();
-            let _ = child.wait();
-        }
-    }
-}
-
-fn start(folder: &Path, args: &[&str]) -> Child {
-    Command::new(env!("CARGO_BIN_EXE_equimarl"))
-        .arg("fleet")
-        .args(args)
-        .args(["--fleet", folder.join("fleet.toml").to_str().unwrap()])
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap()
-}
-
-fn free_ports(count: usize) -> Vec<u16> {
-    let open = |_| TcpListener::bind("127.0.0.1:0").unwrap();
-    let listeners: Vec<TcpListener> = (0..count).map(open).collect();
-    listeners.iter().map(|l| l.local_addr().unwrap().port()).collect()
-}
-
 #[test]
 fn members_are_started_by_hand_in_any_order_and_one_is_killed() {
     let model = model("processes-hand", "wildlife");
     let yard = folder("processes-yard");
     std::fs::remove_dir_all(&yard).unwrap();
     let out = yard.to_str().unwrap();
-    let names = ["world", "agent-0", "agent-1", "agent-2"];
-    let ats: Vec<String> =
-        names.iter().zip(free_ports(4)).map(|(name, port)| format!("{name}=127.0.0.1:{port}")).collect();
-    let mut args = vec!["fleet", "keys", "--model", &model, "--out", out, "--name", "yard"];
-    ats.iter().for_each(|at| args.extend(["--at", at]));
+    let args = keys(out, &model, 3);
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
     let made = equimarl(&args);
     assert!(made.status.success(), "{made:?}");
     assert_eq!(equimarl(&args).status.code(), Some(2), "keys in use are not written over");

@@ -9,8 +9,10 @@
 //! same machine runs against a clock or inside a simulation.
 
 mod check;
+mod own;
 mod think;
 
+use crate::defence::Defence;
 use crate::error::Result;
 use crate::fallback::Fallback;
 use crate::inbox::Inbox;
@@ -50,6 +52,7 @@ pub struct Agent {
     signer: Signer,
     fingerprint: u64,
     fallback: Fallback,
+    defence: Defence,
     /// Whether it can reach everybody that it may ever talk to.
     settled: bool,
     /// In simulations: dies in this step of every episode.
@@ -78,6 +81,10 @@ pub struct Agent {
     heard: u32,
     drops: Drops,
     abandoned: u64,
+    /// Whether it has sensors of its own and no world: see [`crate::field`].
+    field: bool,
+    /// What it decided in the field and nobody has taken yet.
+    decided: Option<Action>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -115,6 +122,7 @@ impl Agent {
             signer,
             fingerprint,
             fallback: Fallback::default(),
+            defence: Defence::default(),
             settled: true,
             crash: None,
             nonce: random()?,
@@ -134,6 +142,8 @@ impl Agent {
             heard: 0,
             drops: Drops::default(),
             abandoned: 0,
+            field: false,
+            decided: None,
         })
     }
 
@@ -141,6 +151,17 @@ impl Agent {
     pub fn with_fallback(mut self, fallback: Fallback) -> Agent {
         self.fallback = fallback;
         self
+    }
+
+    /// What it does against neighbours that lie.
+    pub fn with_defence(mut self, defence: Defence) -> Agent {
+        self.defence = defence;
+        self
+    }
+
+    /// Believes other keys from now on.
+    pub fn trust(&mut self, signer: Signer) {
+        self.signer = signer;
     }
 
     /// Says whether it can reach everybody that it may ever talk to; it tells the world when it asks to be let in.
@@ -197,7 +218,7 @@ impl Agent {
     /// When it wants to be polled even if nothing arrives.
     pub fn deadline(&self) -> Option<Duration> {
         match self.phase {
-            Phase::Waiting { ask } => Some(ask),
+            Phase::Waiting { ask } => (!self.field).then_some(ask),
             Phase::Round { l, .. } => Some(self.until(l)),
             Phase::Dead { .. } | Phase::Over => None,
         }
@@ -253,6 +274,8 @@ impl Agent {
             return;
         }
         self.run = Some((header.run, welcome));
+        // Used once: the same answer does not let it in again.
+        self.renew();
         (self.place, self.entered) = (None, header.place);
         self.acted.clear();
         self.inbox.clear();
@@ -260,10 +283,28 @@ impl Agent {
         self.phase = Phase::Waiting { ask: now.saturating_add(patience) };
     }
 
+    /// Another number for the next question: the second half. The first stays, so that the world knows one that asks again from
+    /// one that was started anew.
+    fn renew(&mut self) {
+        if let Ok(fresh) = random::<8>() {
+            self.nonce[8..].copy_from_slice(&fresh);
+        }
+    }
+
     fn keep(&mut self, header: &Header, payload: &[u8]) {
         let width = self.policy.message_len(header.round.into());
         match read_features(payload, width) {
-            Ok(features) => self.inbox.put(header.place, header.round, header.sender, features),
+            Ok(mut features) => {
+                if self
+                    .defence
+                    .clip
+                    .as_ref()
+                    .is_some_and(|clip| clip.clip(header.round.into(), &mut features))
+                {
+                    self.drops.count(Reason::Clipped);
+                }
+                self.inbox.put(header.place, header.round, header.sender, features);
+            }
             Err(reason) => self.drops.count(reason),
         }
     }
@@ -286,23 +327,34 @@ impl Agent {
             self.phase = Phase::Dead { episode: header.place.episode };
             return Ok(());
         }
-        let mut seen = match Observation::read(payload, &self.shape) {
-            Ok(seen) => seen,
+        match Observation::read(payload, &self.shape) {
+            Ok(seen) => self.begin(header.place, seen, (now, now), work, out),
             Err(reason) => {
                 self.drops.count(reason);
-                return Ok(());
+                Ok(())
             }
-        };
+        }
+    }
+
+    /// Starts a step that began at `began` for everybody: encodes what it sees and says so to its neighbours.
+    fn begin(
+        &mut self,
+        place: StepId,
+        mut seen: Observation,
+        (began, now): (Duration, Duration),
+        work: &mut Workspace,
+        out: &mut Vec<Envelope>,
+    ) -> Result<()> {
         if matches!(self.phase, Phase::Round { .. }) {
             self.abandoned += 1;
         }
-        self.place = Some(header.place);
-        self.began = now;
+        self.place = Some(place);
+        self.began = began;
         self.neighbours = std::mem::take(&mut seen.neighbours);
         self.edges = std::mem::take(&mut seen.edges);
         let (neighbours, drops) = (&self.neighbours, &mut self.drops);
         let known = |member| neighbours.binary_search(&member).is_ok();
-        self.inbox.advance(header.place, known, |reason| drops.count(reason));
+        self.inbox.advance(place, known, |reason| drops.count(reason));
         self.report = Action::default();
         self.acted.clear();
         self.heard = 0;
@@ -319,7 +371,7 @@ impl Agent {
         let (policy, signer) = (self.policy.clone(), self.signer.clone());
         let index = self.me.index().unwrap_or_default();
         let fresh = Agent::new(index, policy, self.fingerprint, signer)?;
-        *self = fresh.with_fallback(self.fallback).with_crash(self.crash);
+        *self = fresh.with_fallback(self.fallback).with_defence(self.defence.clone()).with_crash(self.crash);
         self.phase = Phase::Waiting { ask: now };
         Ok(())
     }
@@ -351,7 +403,7 @@ impl Agent {
     ) -> Result<()> {
         loop {
             match self.phase {
-                Phase::Waiting { ask } if now >= ask => {
+                Phase::Waiting { ask } if now >= ask && !self.field => {
                     self.ask(now, out);
                     return Ok(());
                 }
@@ -396,11 +448,15 @@ impl Agent {
         self.report.action = u16::try_from(action).unwrap_or(u16::MAX);
         self.report.log_probabilities = decision.log_probabilities;
         self.report.drops = self.drops;
+        self.phase = Phase::Waiting { ask: now.saturating_add(SILENCE) };
+        if self.field {
+            self.decided = Some(self.report.clone());
+            return Ok(());
+        }
         let (sender, receiver) = (self.me, Member::WORLD);
         let header = Header { kind: MessageKind::Action, run, place, round: 0, sender, receiver };
         self.acted = self.signer.signer(header.message(&self.report.bytes()));
         out.push(Envelope { to: Member::WORLD, bytes: self.acted.clone() });
-        self.phase = Phase::Waiting { ask: now.saturating_add(SILENCE) };
         Ok(())
     }
 

@@ -10,7 +10,7 @@ use crate::sight::Sight;
 use crate::world::check;
 use equimarl_nn::{Batch, Choice, Images, Policy};
 use equimarl_worlds::{End, Envs, Purpose, Stream, World};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -155,6 +155,23 @@ impl Recording {
             _ => return None,
         }
         Some(())
+    }
+
+    /// The record for those who look at it: what was done in every step, and how many messages each agent missed (nothing if it
+    /// did not answer).
+    pub fn story(&self) -> Value {
+        let steps: Vec<Value> = self
+            .steps
+            .iter()
+            .map(|(place, step)| {
+                let missed: Vec<Option<u64>> =
+                    step.said.iter().map(|said| said.as_ref().map(|(_, missed)| *missed)).collect();
+                json!({ "episode": place.episode, "step": place.step, "actions": step.actions, "missed": missed })
+            })
+            .collect();
+        let between = |m: &&Sighting| m.from.index().is_some() && m.to.index().is_some();
+        let count = |sent: bool| self.messages.iter().filter(between).filter(|m| m.sent == sent).count();
+        json!({ "live": false, "sent": count(true), "received": count(false), "steps": steps })
     }
 
     /// Checks the record against the world, in the first of these environments, and the whole network. The world's own

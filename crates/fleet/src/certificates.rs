@@ -1,5 +1,9 @@
 //! A private authority and one certificate per member (feature `zenoh`).
 
+mod check;
+
+pub(crate) use check::check;
+
 use crate::config::split_address;
 use crate::error::{Error, Result};
 use crate::founding::Founding;
@@ -7,7 +11,7 @@ use crate::member::Member;
 use crate::signer::random;
 use rcgen::{
     BasicConstraints, CertificateParams, CertifiedIssuer, DistinguishedName, DnType, ExtendedKeyUsagePurpose,
-    IsCa, KeyPair, KeyUsagePurpose, SanType, SerialNumber,
+    IsCa, Issuer, KeyPair, KeyUsagePurpose, SanType, SerialNumber,
 };
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -19,20 +23,30 @@ fn wrong(e: rcgen::Error) -> Error {
 }
 
 pub(crate) fn authority(what: &Founding) -> Result<Authority> {
-    let mut params = named(&format!("equimarl fleet {}", what.fleet), what)?;
+    let params = authority_params(&what.fleet, what.years)?;
+    CertifiedIssuer::self_signed(params, KeyPair::generate().map_err(wrong)?).map_err(wrong)
+}
+
+fn authority_params(fleet: &str, years: u32) -> Result<CertificateParams> {
+    let mut params = named(&format!("equimarl fleet {fleet}"), years)?;
     params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
     params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
-    CertifiedIssuer::self_signed(params, KeyPair::generate().map_err(wrong)?).map_err(wrong)
+    Ok(params)
+}
+
+/// The authority of a fleet again, from its key: it has the same name, so what it signs is its own.
+pub(crate) fn issuer(fleet: &str, key: &str) -> Result<Issuer<'static, KeyPair>> {
+    Ok(Issuer::new(authority_params(fleet, 1)?, KeyPair::from_pem(key).map_err(wrong)?))
 }
 
 /// A certificate that names the member and the address where it listens, and its key.
 pub(crate) fn certificate(
-    member: Member,
+    (member, name): (Member, &str),
     address: &str,
-    what: &Founding,
-    authority: &Authority,
+    years: u32,
+    authority: &Issuer<'static, KeyPair>,
 ) -> Result<(String, String)> {
-    let mut params = named(&member.to_string(), what)?;
+    let mut params = named(name, years)?;
     let Some((host, _)) = split_address(address) else {
         return Err(Error::BadFleet(format!("{member} has the address `{address}`; write host:port")));
     };
@@ -49,7 +63,7 @@ pub(crate) fn certificate(
     Ok((certificate.pem(), key.serialize_pem()))
 }
 
-fn named(name: &str, what: &Founding) -> Result<CertificateParams> {
+fn named(name: &str, years: u32) -> Result<CertificateParams> {
     let mut params = CertificateParams::default();
     let mut names = DistinguishedName::new();
     names.push(DnType::CommonName, name);
@@ -62,7 +76,7 @@ fn named(name: &str, what: &Founding) -> Result<CertificateParams> {
         rcgen::date_time_ymd(year, month, day)
     };
     params.not_before = day(days - 1);
-    params.not_after = day(days + 365 * i64::from(what.years.clamp(1, 100)));
+    params.not_after = day(days + 365 * i64::from(years.clamp(1, 100)));
     Ok(params)
 }
 

@@ -42,6 +42,15 @@ const MAX_FILE: u64 = 4 << 20;
 pub struct FleetConfig {
     /// The fleet's name, part of every key on the network.
     pub fleet: String,
+    /// Which of the fleet's files this is: newer ones have higher numbers.
+    #[serde(default)]
+    pub number: u64,
+    /// The public key of who says who belongs to the fleet; empty in files of earlier versions.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub authority: String,
+    /// Its signature over the members and the number.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub signature: String,
     /// The model file.
     pub model: PathBuf,
     /// Whether links are encrypted and both ends show certificates. Messages are signed in any case.
@@ -73,6 +82,8 @@ pub struct RunConfig {
     pub period_ms: u64,
     /// Seconds that the world waits for its agents.
     pub gather_s: u64,
+    /// When step 0 begins for agents with sensors of their own: seconds since the beginning of 1970.
+    pub epoch_s: u64,
 }
 
 /// One member.
@@ -85,6 +96,30 @@ pub struct MemberConfig {
     pub address: String,
     /// Its public key: 64 hexadecimal digits.
     pub public_key: String,
+    /// How often it got new keys.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub renewed: u32,
+    /// Whether it is excluded.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub revoked: bool,
+}
+
+impl MemberConfig {
+    /// The name in its certificate: another one with every renewal, so that an old certificate is nobody's.
+    pub fn certificate_name(&self) -> String {
+        match self.renewed {
+            0 => self.name.clone(),
+            n => format!("{}+{n}", self.name),
+        }
+    }
+}
+
+fn is_zero(number: &u32) -> bool {
+    *number == 0
+}
+
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 fn yes() -> bool {
@@ -101,6 +136,7 @@ impl Default for RunConfig {
             deadline_ms: plan.deadline.as_millis() as u64,
             period_ms: 0,
             gather_s: plan.gather.as_secs(),
+            epoch_s: 0,
         }
     }
 }
@@ -168,6 +204,9 @@ impl Fleet {
         let (mut addresses, mut keys) = (BTreeMap::new(), BTreeSet::new());
         for member in &config.members {
             let who: Member = member.name.parse().map_err(Error::BadFleet)?;
+            if who == Member::OBSERVER {
+                return bad("observers are no members; they need nothing but a certificate".into());
+            }
             if split_address(&member.address).is_none() {
                 return bad(format!("{who} has the address `{}`; write host:port", member.address));
             }
@@ -186,7 +225,21 @@ impl Fleet {
         if !addresses.contains_key(&Member::WORLD) || agents == 0 || !complete {
             return bad("members must be world and agent-0, agent-1, ... without gaps".into());
         }
+        crate::keys::check(&config)?;
         Ok(Fleet { config, folder, addresses, listens: BTreeMap::new() })
+    }
+
+    /// The same fleet, at the same places, with other members.
+    pub(crate) fn with_members(&self, config: FleetConfig) -> Result<Fleet> {
+        let fleet = Fleet::new(config, self.folder.clone())?;
+        Ok(Fleet { listens: self.listens.clone(), ..fleet })
+    }
+
+    /// The name in a member's certificate.
+    pub fn certificate_name(&self, member: Member) -> String {
+        let name = member.to_string();
+        let found = self.config.members.iter().find(|m| m.name == name);
+        found.map_or(name, MemberConfig::certificate_name)
     }
 
     /// The number of agents.
@@ -246,12 +299,29 @@ impl Fleet {
         secret(&self.folder, member, file)
     }
 
+    /// Everybody's public keys, for one who only listens.
+    ///
+    /// # Errors
+    /// If the system gives no random numbers.
+    pub fn verifier(&self) -> Result<Signer> {
+        let key = |m: &MemberConfig| Some((m.name.parse().ok()?, public_key(&m.public_key)?));
+        let all = self.config.members.iter().filter(|m| !m.revoked).filter_map(key).collect();
+        // It signs with a key that nobody knows.
+        Ok(Signer::Signed(Box::new(Ring::new(crate::signer::new_key()?, all))))
+    }
+
     /// A member's key and everybody's public keys.
     ///
     /// # Errors
     /// If the key is not there, or is not the one whose public half the fleet file has.
     pub fn signer(&self, member: Member) -> Result<Signer> {
         self.address(member)?;
+        if self.is_revoked(member) {
+            return Err(Error::BadFleet(format!(
+                "{member} is revoked by number {} of the fleet file; `fleet keys --renew {member}` lets it in again",
+                self.config.number
+            )));
+        }
         let path = self.secret(member, SIGNING_KEY);
         let text = std::fs::read_to_string(&path).map_err(|why| Error::file(&path, why))?;
         let Some(bytes) = from_hex(&text) else {
@@ -259,7 +329,8 @@ impl Fleet {
         };
         let own = SigningKey::from_bytes(&bytes);
         let key = |m: &MemberConfig| Some((m.name.parse().ok()?, public_key(&m.public_key)?));
-        let all: BTreeMap<Member, _> = self.config.members.iter().filter_map(key).collect();
+        let members = self.config.members.iter().filter(|m| !m.revoked);
+        let all: BTreeMap<Member, _> = members.filter_map(key).collect();
         if all.get(&member) != Some(&own.verifying_key()) {
             return Err(Error::BadFleet(format!(
                 "{}: its public half is not the key that the fleet file has for {member}",

@@ -15,6 +15,8 @@ use std::time::Duration;
 pub struct Faults {
     /// The probability that a message is lost.
     pub drop: f64,
+    /// Spells in which a link loses everything, both ways, besides.
+    pub bursts: Option<Bursts>,
     /// How long every message takes on top.
     pub delay: Duration,
     /// Up to this much more, uniformly.
@@ -23,6 +25,53 @@ pub struct Faults {
     pub partition: Vec<Vec<usize>>,
     /// The seed of losses and jitter.
     pub seed: u64,
+}
+
+/// Good and bad spells of a link: a chain of two states per pair of agents that goes on with every step,
+///
+/// good -> bad with probability 1 / good, bad -> good with probability 1 / bad,
+///
+/// so that spells last so many steps on average, and the share bad / (good + bad) of all messages is lost.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Bursts {
+    /// Steps that a good spell lasts on average.
+    pub good: f64,
+    /// Steps that a bad spell lasts on average.
+    pub bad: f64,
+}
+
+impl Bursts {
+    /// Bad spells of this length that lose this share of all messages.
+    pub fn losing(share: f64, bad: f64) -> Bursts {
+        Bursts { good: bad * (1.0 - share) / share, bad }
+    }
+
+    /// Reads `45,5`: the steps of good and of bad spells.
+    ///
+    /// # Errors
+    /// If it is something else.
+    pub fn parse(text: &str) -> std::result::Result<Bursts, String> {
+        let parsed = text.split_once(',').and_then(|(good, bad)| {
+            Some(Bursts { good: good.trim().parse().ok()?, bad: bad.trim().parse().ok()? })
+        });
+        let bursts = parsed.ok_or("write the steps of good and of bad spells, for example 45,5")?;
+        bursts.check()?;
+        Ok(bursts)
+    }
+
+    /// The share of messages that is lost.
+    pub fn share(&self) -> f64 {
+        self.bad / (self.good + self.bad)
+    }
+
+    fn check(&self) -> std::result::Result<(), String> {
+        let long = |length: f64| length.is_finite() && length >= 1.0;
+        if long(self.good) && long(self.bad) && 1.0 / self.good + 1.0 / self.bad <= 1.0 {
+            return Ok(());
+        }
+        Err("spells last 1 step or more, and 1 / good + 1 / bad is at most 1: shorter ones are no bursts"
+            .into())
+    }
 }
 
 /// What becomes of a message.
@@ -46,12 +95,16 @@ impl Faults {
                 self.drop
             )));
         }
-        Ok(())
+        self.bursts.map_or(Ok(()), |bursts| bursts.check().map_err(Error::BadFleet))
     }
 
     /// Whether nothing goes wrong.
     pub fn none(&self) -> bool {
-        self.drop == 0.0 && self.delay.is_zero() && self.jitter.is_zero() && self.partition.is_empty()
+        self.drop == 0.0
+            && self.bursts.is_none()
+            && self.delay.is_zero()
+            && self.jitter.is_zero()
+            && self.partition.is_empty()
     }
 
     /// Reads groups of agents: `0,1|2,3`.
@@ -96,20 +149,43 @@ impl Faults {
             return Fate::Lost;
         }
         let [lost, late] = self.chance(header);
-        if lost < self.drop {
+        if lost < self.drop || self.bursts.is_some_and(|bursts| self.is_bad(bursts, header)) {
             return Fate::Lost;
         }
         Fate::After(self.delay.saturating_add(self.jitter.mul_f64(late)))
     }
 
-    /// Two numbers in [0, 1) from the seed and the header: two rounds of splitmix64 over its fields.
+    /// Whether the link of a message is in a bad spell. A chain of two states keeps its state with probability 1 - p - q and
+    /// otherwise draws it anew from its long-run shares; so the state now is what was drawn the last time, and nobody needs to
+    /// remember it: p = 1 / good, q = 1 / bad.
+    fn is_bad(&self, bursts: Bursts, header: &Header) -> bool {
+        let anew = 1.0 / bursts.good + 1.0 / bursts.bad;
+        let ends = [header.sender, header.receiver];
+        // A link is bad both ways, and in all rounds of a step.
+        let (a, b) = (ends[0].min(ends[1]), ends[0].max(ends[1]));
+        let mut at = Header { sender: a, receiver: b, round: 0, ..*header };
+        loop {
+            let [drawn, bad] = self.draws(&at, 0x6275_7273_7473);
+            if drawn < anew || at.place.step == 0 {
+                return bad < bursts.share();
+            }
+            at.place.step -= 1;
+        }
+    }
+
+    /// Two numbers in [0, 1) for a message.
     fn chance(&self, header: &Header) -> [f64; 2] {
+        self.draws(header, 0x6661_756c_7473)
+    }
+
+    /// Two numbers in [0, 1) from the seed and the header: two rounds of splitmix64 over its fields.
+    fn draws(&self, header: &Header, purpose: u64) -> [f64; 2] {
         let fields = [
             u64::from(header.place.episode) << 32 | u64::from(header.place.step),
             u64::from(header.sender.code()) << 32 | u64::from(header.receiver.code()),
             u64::from(header.round),
         ];
-        let seeded = mix(self.seed ^ 0x6661_756c_7473);
+        let seeded = mix(self.seed ^ purpose);
         let state = fields.into_iter().fold(seeded, |state, field| mix(state ^ mix(field)));
         let unit = |word: u64| (word >> 11) as f64 / (1u64 << 53) as f64;
         [unit(state), unit(mix(state))]
@@ -182,6 +258,33 @@ mod tests {
         let other = Faults { seed: 1, ..faults.clone() };
         assert!((0..100).any(|i| faults.fate(&header(i, 0, 1)) != other.fate(&header(i, 0, 1))));
         assert_eq!(faults.fate(&header(3, 0, 1)), faults.fate(&header(3, 0, 1)));
+    }
+
+    #[test]
+    fn spells_have_the_lengths_and_the_share_that_were_asked_for() {
+        let bursts = Bursts { good: 36.0, bad: 4.0 };
+        let faults = Faults { bursts: Some(bursts), ..Faults::default() };
+        let (mut lost, mut spells, mut before, steps) = (0u32, 0u32, false, 200_000);
+        for step in 0..steps {
+            let bad = faults.fate(&header(step, 0, 1)) == Fate::Lost;
+            assert_eq!(
+                bad,
+                faults.fate(&Header { round: 1, ..header(step, 1, 0) }) == Fate::Lost,
+                "both ways"
+            );
+            lost += u32::from(bad);
+            spells += u32::from(bad && !before);
+            before = bad;
+        }
+        let (share, length) = (f64::from(lost) / f64::from(steps), f64::from(lost) / f64::from(spells));
+        // Some 5,000 spells: both within five standard errors.
+        assert!((share - bursts.share()).abs() < 0.01 && (length - 4.0).abs() < 0.3, "{share} {length}");
+        assert!((0..500).any(|t| faults.fate(&header(t, 0, 1)) != faults.fate(&header(t, 0, 2))));
+        assert!((Bursts::losing(0.1, 4.0).share() - 0.1).abs() < 1e-12);
+        assert_eq!(Bursts::parse("36, 4"), Ok(bursts));
+        for wrong in ["", "4", "a,b", "0,4", "1,1", "inf,4", "-3,4"] {
+            assert!(Bursts::parse(wrong).is_err(), "{wrong}");
+        }
     }
 
     #[test]

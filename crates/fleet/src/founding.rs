@@ -6,6 +6,7 @@ use crate::config::{Fleet, FleetConfig, MemberConfig, RunConfig, SIGNING_KEY, se
 #[cfg(feature = "zenoh")]
 use crate::config::{TLS_CERTIFICATE, TLS_KEY};
 use crate::error::{Error, Result};
+use crate::keys::AUTHORITY_KEY;
 use crate::member::Member;
 use crate::signer::{new_key, to_hex};
 use equimarl_worlds::WorldConfig;
@@ -48,6 +49,9 @@ pub fn found(folder: &Path, what: &Founding) -> Result<Fleet> {
         std::iter::once(Member::WORLD).chain((0..).map(Member::agent)).zip(&what.addresses).collect();
     let mut config = FleetConfig {
         fleet: what.fleet.clone(),
+        number: 0,
+        authority: String::new(),
+        signature: String::new(),
         model: what.model.clone().into(),
         tls: what.tls,
         world: what.world.clone(),
@@ -61,9 +65,13 @@ pub fn found(folder: &Path, what: &Founding) -> Result<Fleet> {
             name: member.to_string(),
             address: address.to_string(),
             public_key: to_hex(key.verifying_key().as_bytes()),
+            renewed: 0,
+            revoked: false,
         });
         keys.push(key);
     }
+    let authority = new_key()?;
+    crate::keys::sign(&mut config, &authority);
     let fleet = Fleet::new(config.clone(), folder.to_path_buf())?;
     if what.tls {
         write_certificates(&fleet, folder, what, &members)?;
@@ -71,12 +79,18 @@ pub fn found(folder: &Path, what: &Founding) -> Result<Fleet> {
     for ((member, _), key) in members.iter().zip(&keys) {
         write(&secret(folder, *member, SIGNING_KEY), to_hex(key.as_bytes()).as_bytes(), true)?;
     }
-    let text =
-        toml::to_string(&config).map_err(|e| Error::BadFleet(format!("cannot write the fleet: {e}")))?;
-    let head = "# Every member reads this file. Each machine also needs the model, authority.pem and its own\n\
-                # folder under secrets/, and nobody else's.\n";
-    write(&file, format!("{head}{text}").as_bytes(), false)?;
+    write(&folder.join("secrets").join(AUTHORITY_KEY), to_hex(authority.as_bytes()).as_bytes(), true)?;
+    write(&file, text(&config)?.as_bytes(), false)?;
     Ok(fleet)
+}
+
+/// The text of a fleet file.
+pub(crate) fn text(config: &FleetConfig) -> Result<String> {
+    let text =
+        toml::to_string(config).map_err(|e| Error::BadFleet(format!("cannot write the fleet: {e}")))?;
+    let head = "# Every member reads this file. Each machine also needs the model, authority.pem and its own\n\
+                # folder under secrets/, and nobody else's. Change [run] as you like; members are signed.\n";
+    Ok(format!("{head}{text}"))
 }
 
 #[cfg(feature = "zenoh")]
@@ -90,10 +104,16 @@ fn write_certificates(
     write(&fleet.authority(), authority.pem().as_bytes(), false)?;
     write(&folder.join("secrets/authority.key.pem"), authority.key().serialize_pem().as_bytes(), true)?;
     for (member, address) in members {
-        let (certificate, key) = certificate(*member, address, what, &authority)?;
+        let name = member.to_string();
+        let (certificate, key) = certificate((*member, &name), address, what.years, &authority)?;
         write(&secret(folder, *member, TLS_KEY), key.as_bytes(), true)?;
         write(&secret(folder, *member, TLS_CERTIFICATE), certificate.as_bytes(), false)?;
     }
+    // Who watches listens nowhere, so its address says nothing.
+    let who = Member::OBSERVER;
+    let (certificate, key) = certificate((who, &who.to_string()), "127.0.0.1:1", what.years, &authority)?;
+    write(&secret(folder, who, TLS_KEY), key.as_bytes(), true)?;
+    write(&secret(folder, who, TLS_CERTIFICATE), certificate.as_bytes(), false)?;
     Ok(())
 }
 
@@ -107,7 +127,7 @@ fn write_certificates(_: &Fleet, _: &Path, _: &Founding, _: &[(Member, &String)]
 }
 
 /// Writes a new file; a secret one only its owner may read.
-fn write(path: &Path, bytes: &[u8], private: bool) -> Result<()> {
+pub(crate) fn write(path: &Path, bytes: &[u8], private: bool) -> Result<()> {
     let failed = |why| Error::file(path, why);
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder).map_err(failed)?;

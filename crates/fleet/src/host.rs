@@ -13,7 +13,7 @@ pub use plan::{Brain, Moment, RunPlan};
 use crate::agent::Envelope;
 use crate::error::{Error, Result};
 use crate::member::Member;
-use crate::message::{MessageKind, RunId, StepId, VERSION};
+use crate::message::{Header, MessageKind, RunId, StepId, VERSION};
 use crate::payload::Action;
 use crate::report::Report;
 use crate::sight::Sight;
@@ -57,6 +57,8 @@ struct Guest {
     joined: bool,
     /// Whether it is connected to everybody that it may talk to.
     settled: bool,
+    /// It does not belong to the fleet any more.
+    revoked: bool,
     nonce: RunId,
     /// The observation of this step, for one who joins late.
     seen: Vec<u8>,
@@ -171,6 +173,37 @@ impl Host {
         self.moment.take()
     }
 
+    /// Believes other keys from now on, and does not wait for these agents any more.
+    pub fn trust(&mut self, signer: Signer, revoked: &dyn Fn(Member) -> bool) {
+        self.signer = signer;
+        for (index, guest) in self.guests.iter_mut().enumerate() {
+            guest.revoked = revoked(Member::agent(index));
+            if guest.revoked {
+                (guest.joined, guest.action) = (false, None);
+            }
+        }
+    }
+
+    /// What those who watch are told: signed words of the world about the run.
+    pub fn status(&self, actions: Option<&[usize]>) -> Vec<u8> {
+        let joined: Vec<bool> = self.guests.iter().map(|guest| guest.joined).collect();
+        let mut status = self.report.json();
+        status["episode"] = self.place.episode.into();
+        status["step"] = self.place.step.into();
+        status["joined"] = joined.into();
+        status["actions"] = actions.map(<[usize]>::to_vec).into();
+        status["returns"] = self.episodes.iter().rev().take(20).map(|e| e.total).collect::<Vec<f64>>().into();
+        let header = Header {
+            kind: MessageKind::Status,
+            run: self.run,
+            place: self.place,
+            round: 0,
+            sender: Member::WORLD,
+            receiver: Member::OBSERVER,
+        };
+        self.signer.signer(header.message(status.to_string().as_bytes()))
+    }
+
     /// Who has joined.
     pub fn joined(&self) -> usize {
         self.guests.iter().filter(|guest| guest.joined).count()
@@ -227,9 +260,9 @@ impl Host {
         match self.phase {
             Phase::Gathering { until, complete } => {
                 let until = until.unwrap_or(now.saturating_add(self.plan.gather));
-                if self.guests.iter().all(|guest| guest.joined) {
+                if self.guests.iter().all(|guest| guest.joined || guest.revoked) {
                     let complete = complete.unwrap_or(now);
-                    let settled = self.guests.iter().all(|guest| guest.settled);
+                    let settled = self.guests.iter().all(|guest| guest.settled || guest.revoked);
                     if settled || now >= complete.saturating_add(SETTLE) {
                         self.report.began = now;
                         return self.start_episode(now, out);
@@ -256,7 +289,7 @@ impl Host {
 
     fn nobody_came(&self) -> Error {
         let missing: Vec<String> = (0..self.guests.len())
-            .filter(|&i| !self.guests[i].joined)
+            .filter(|&i| !self.guests[i].joined && !self.guests[i].revoked)
             .map(|i| Member::agent(i).to_string())
             .take(10)
             .collect();

@@ -39,6 +39,11 @@ impl Inbox {
         });
     }
 
+    /// Forgets what came before a step that has not begun here.
+    pub fn forget_before(&mut self, next: StepId) {
+        self.mail.retain(|&(place, ..), _| place >= next);
+    }
+
     /// Forgets everything.
     pub fn clear(&mut self) {
         self.mail.clear();

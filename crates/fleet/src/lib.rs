@@ -6,6 +6,8 @@
 //! - [`Transport`]: how messages travel: inside a process, or between machines (feature `zenoh`).
 //! - [`pool`]: a whole fleet in one process with simulated time, for studies and for thousands of agents;
 //!   [`node`]: one member in its own process, against the clock.
+//! - [`field`]: agents with sensors and actuators of their own ([`field::Sense`], [`field::Act`]) and no world;
+//!   [`sensor`]: a program of any language as both.
 //! - [`Faults`]: lost, late and cut-off messages on purpose. [`Signer`]: signatures.
 //!
 //! ```
@@ -35,21 +37,30 @@ pub mod audit;
 #[cfg(feature = "zenoh")]
 mod certificates;
 mod config;
+mod defence;
+#[cfg(feature = "zenoh")]
+pub mod device;
 mod error;
 mod fallback;
 mod faults;
+pub mod field;
 mod founding;
 mod host;
 mod inbox;
+pub mod keys;
+pub mod liar;
 mod member;
 mod message;
 pub mod node;
 mod observation;
+#[cfg(feature = "zenoh")]
+mod observer;
 mod payload;
 mod pixels;
 pub mod pool;
 pub mod record;
 mod report;
+pub mod sensor;
 mod shape;
 mod sight;
 pub mod signer;
@@ -59,21 +70,24 @@ mod world;
 
 pub use agent::{Agent, Envelope, Workspace};
 pub use config::{Fleet, FleetConfig, MemberConfig, RunConfig, split_address};
+pub use defence::Defence;
 pub use error::{Error, Result};
 pub use fallback::Fallback;
-pub use faults::{Delayed, Fate, Faults};
+pub use faults::{Bursts, Delayed, Fate, Faults};
 pub use founding::{Founding, found};
 pub use host::{Brain, Host, Moment, RunPlan};
 pub use inbox::Inbox;
 pub use member::Member;
 pub use message::{HEADER, Header, MAX_PAYLOAD, MessageKind, RunId, StepId, VERSION};
 pub use observation::{MAX_NEIGHBOURS, MAX_SENDERS, Observation, Sensed};
+#[cfg(feature = "zenoh")]
+pub use observer::Observer;
 pub use payload::{Action, Join, Welcome};
 pub use record::MessageLog;
 pub use report::Report;
 pub use signer::{Ring, Signer};
 pub use tally::{Drops, Reason};
-#[cfg(feature = "zenoh")]
-pub use transport::Zenoh;
 pub use transport::{Endpoint, Transport, in_process};
+#[cfg(feature = "zenoh")]
+pub use transport::{House, Zenoh};
 pub use world::may_meet;

@@ -11,14 +11,17 @@ impl Member {
     /// The world host: everybody's sensors and actuators.
     pub const WORLD: Member = Member(u32::MAX);
 
-    /// An agent. The index u32::MAX is taken by the world.
+    /// Who may watch, and nothing else.
+    pub const OBSERVER: Member = Member(u32::MAX - 1);
+
+    /// An agent. The two largest numbers are the world's and the observer's.
     pub fn agent(index: usize) -> Member {
-        Member(u32::try_from(index).unwrap_or(u32::MAX - 1).min(u32::MAX - 1))
+        Member(u32::try_from(index).unwrap_or(u32::MAX - 2).min(u32::MAX - 2))
     }
 
-    /// The index of an agent; the world has none.
+    /// The index of an agent; others have none.
     pub fn index(self) -> Option<usize> {
-        (self != Member::WORLD).then_some(self.0 as usize)
+        (self < Member::OBSERVER).then_some(self.0 as usize)
     }
 
     /// The number in messages.
@@ -36,6 +39,7 @@ impl fmt::Display for Member {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.index() {
             Some(index) => write!(f, "agent-{index}"),
+            None if *self == Member::OBSERVER => write!(f, "observer"),
             None => write!(f, "world"),
         }
     }
@@ -48,8 +52,11 @@ impl FromStr for Member {
         if text == "world" {
             return Ok(Member::WORLD);
         }
+        if text == "observer" {
+            return Ok(Member::OBSERVER);
+        }
         let index = text.strip_prefix("agent-").and_then(|digits| digits.parse::<u32>().ok());
-        match index.filter(|&i| i != u32::MAX && Member(i).to_string() == text) {
+        match index.filter(|&i| i < u32::MAX - 1 && Member(i).to_string() == text) {
             Some(index) => Ok(Member(index)),
             None => {
                 Err(format!("`{text}` is no member of a fleet; members are world, agent-0, agent-1, ..."))
@@ -64,7 +71,7 @@ mod tests {
 
     #[test]
     fn names_go_both_ways_and_have_one_spelling() {
-        for member in [Member::WORLD, Member::agent(0), Member::agent(17)] {
+        for member in [Member::WORLD, Member::OBSERVER, Member::agent(0), Member::agent(17)] {
             assert_eq!(member.to_string().parse(), Ok(member));
         }
         for wrong in ["", "agent-", "agent-01", "agent-+1", "agent-4294967295", "World", "1"] {

@@ -11,8 +11,9 @@
 use crate::member::Member;
 use crate::tally::Reason;
 
-/// The version that this software speaks; others are refused. Version 1 had images and edges of the plane only.
-pub const VERSION: u8 = 2;
+/// The version that this software speaks; others are refused. Version 1 had images and edges of the plane only,
+/// version 2 no count of clipped messages.
+pub const VERSION: u8 = 3;
 /// How every message begins.
 const MARK: [u8; 2] = *b"EQ";
 /// Bytes of a header.
@@ -36,12 +37,14 @@ pub enum MessageKind {
     Action = 5,
     /// The run is over.
     End = 6,
+    /// What a member says of itself to those who watch.
+    Status = 7,
 }
 
 impl MessageKind {
     fn from_code(code: u8) -> Option<MessageKind> {
         use MessageKind::*;
-        [Join, Welcome, Observation, Features, Action, End].into_iter().find(|&k| k as u8 == code)
+        [Join, Welcome, Observation, Features, Action, End, Status].into_iter().find(|&k| k as u8 == code)
     }
 
     /// The name in records.
@@ -53,6 +56,7 @@ impl MessageKind {
             MessageKind::Features => "features",
             MessageKind::Action => "action",
             MessageKind::End => "end",
+            MessageKind::Status => "status",
         }
     }
 }
@@ -72,6 +76,11 @@ impl StepId {
         let next_step = StepId { step: now.step.saturating_add(1), ..now };
         let next_episode = StepId { episode: now.episode.saturating_add(1), step: 0 };
         self > now && (self == next_step || self == next_episode)
+    }
+
+    /// Steps of an agent without a world are counted by a clock and have no episodes, so 65,536 of them make one.
+    pub fn counted(t: u64) -> StepId {
+        StepId { episode: u32::try_from(t >> 16).unwrap_or(u32::MAX), step: (t & 0xffff) as u32 }
     }
 }
 
@@ -252,7 +261,7 @@ mod tests {
             bytes[at] = value;
             bytes
         };
-        for (at, value) in [(0, b'e'), (3, 0), (3, 7), (38, 1), (40, 0xff)] {
+        for (at, value) in [(0, b'e'), (3, 0), (3, 8), (38, 1), (40, 0xff)] {
             assert_eq!(Header::read(&changed(at, value), 0), Err(Reason::Malformed), "byte {at}");
         }
         for version in [0, 1, VERSION + 1, 255] {
@@ -262,7 +271,7 @@ mod tests {
         }
         assert_eq!(
             (Header::version(&good), Header::version(b"EQ"), Header::version(b"eq1")),
-            (Some(2), None, None)
+            (Some(VERSION), None, None)
         );
     }
 

@@ -8,16 +8,43 @@ use crate::member::Member;
 use crate::pool::Watch;
 use crate::record::MessageLog;
 use crate::transport::Transport;
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 /// Nobody sleeps longer, so that a stop is heeded and a neighbour that went away is noticed.
 const NAP: Duration = Duration::from_millis(20);
 
+/// How often those who watch are told.
+const BEAT: Duration = Duration::from_millis(250);
+
 /// No more messages are taken at a time, so that a flood does not keep anybody from acting.
-const AT_ONCE: usize = 256;
+pub(crate) const AT_ONCE: usize = 256;
+
+/// The time since this process first asked for it: one clock for all that a member does, however often it is interrupted.
+pub(crate) fn clock() -> Duration {
+    static START: OnceLock<Instant> = OnceLock::new();
+    START.get_or_init(Instant::now).elapsed()
+}
+
+/// Tells those who watch how it is going, now and then.
+#[derive(Debug, Default)]
+pub(crate) struct Pulse {
+    last: Option<Duration>,
+}
+
+impl Pulse {
+    /// Publishes what `status` says, if it is time to.
+    pub fn beat(&mut self, transport: &mut dyn Transport, status: impl FnOnce() -> Vec<u8>) {
+        let now = clock();
+        if self.last.is_none_or(|last| now.saturating_sub(last) >= BEAT) {
+            self.last = Some(now);
+            transport.publish(status());
+        }
+    }
+}
 
 /// Sends envelopes through the faults.
-fn post(
+pub(crate) fn post(
     envelopes: &mut Vec<Envelope>,
     transport: &mut dyn Transport,
     faults: &Faults,
@@ -56,10 +83,9 @@ pub fn run_agent(
     watch: &mut dyn FnMut(&Agent),
 ) -> Result<()> {
     faults.check()?;
-    let start = Instant::now();
     let (mut work, mut delayed, mut envelopes) = (Workspace::default(), Delayed::default(), vec![]);
     while !agent.over() && !stop() {
-        let now = start.elapsed();
+        let now = clock();
         if agent.place().is_none() {
             agent.settle(transport.settled());
         }
@@ -67,17 +93,17 @@ pub fn run_agent(
         agent.poll(now, &up, &mut work, &mut envelopes)?;
         post(&mut envelopes, transport, faults, &mut delayed, log, now)?;
         let until = agent.deadline().into_iter().chain(delayed.next()).min();
-        let mut wait = nap(start.elapsed(), until);
+        let mut wait = nap(clock(), until);
         // Everything that has arrived, before anything is decided.
         for _ in 0..AT_ONCE {
             let Some(bytes) = transport.receive(wait)? else { break };
             if let Some(log) = log {
                 log.received(&bytes);
             }
-            agent.receive(&bytes, start.elapsed(), &mut work, &mut envelopes)?;
+            agent.receive(&bytes, clock(), &mut work, &mut envelopes)?;
             wait = Duration::ZERO;
             // Neighbours wait for what an observation made us say.
-            post(&mut envelopes, transport, faults, &mut delayed, log, start.elapsed())?;
+            post(&mut envelopes, transport, faults, &mut delayed, log, clock())?;
         }
         agent.flooded(transport.lost());
         watch(agent);
@@ -96,23 +122,27 @@ pub fn run_host(
     log: Option<&MessageLog>,
     watch: Watch<'_>,
 ) -> Result<()> {
-    let start = Instant::now();
     let (faults, mut delayed, mut envelopes) = (Faults::default(), Delayed::default(), vec![]);
+    let (mut pulse, mut last) = (Pulse::default(), None);
     loop {
-        let now = start.elapsed();
+        let now = clock();
         let up = |member: Member| transport.alive(member);
         let went = host.poll(now, &up, &mut envelopes);
         let until = host.deadline(&up);
         post(&mut envelopes, transport, &faults, &mut delayed, log, now)?;
         went?;
         let moment = host.take_moment();
+        if let Some(moment) = &moment {
+            last = Some(moment.actions.clone());
+        }
+        pulse.beat(transport, || host.status(last.as_deref()));
         if let (Some(log), Some(moment)) = (log, &moment) {
             log.moment(moment);
         }
         if !watch(host, moment)? || host.over() {
             return Ok(());
         }
-        let mut wait = nap(start.elapsed(), until);
+        let mut wait = nap(clock(), until);
         for _ in 0..AT_ONCE {
             let Some(bytes) = transport.receive(wait)? else { break };
             if let Some(log) = log {

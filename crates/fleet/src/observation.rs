@@ -86,6 +86,39 @@ impl Observation {
         (bytes.len() <= MAX_PAYLOAD).then_some(bytes)
     }
 
+    /// Refuses what no agent with this shape can see, with the reason.
+    pub(crate) fn fits(&self, shape: &Shape) -> std::result::Result<(), String> {
+        let count = |what: &str, found: usize, wanted: usize| match found == wanted {
+            true => Ok(()),
+            false => Err(format!("{what} has {found} numbers, and the model takes {wanted}")),
+        };
+        count("what the agent sees", self.own.len(), shape.numbers)?;
+        if self.neighbours.len() > MAX_NEIGHBOURS || !self.neighbours.is_sorted_by(|a, b| a < b) {
+            return Err(format!(
+                "neighbours must be different agents, at most {MAX_NEIGHBOURS}, in their order"
+            ));
+        }
+        count("the list of edge vectors", self.edges.len(), self.neighbours.len() * shape.edge)?;
+        if self.senders.len() != shape.senders.len() {
+            let (found, wanted) = (self.senders.len(), shape.senders.len());
+            return Err(format!("{found} kinds of other senders are sensed, and the model knows {wanted}"));
+        }
+        let mut numbers: Vec<&[f32]> = vec![&self.own, &self.edges];
+        for (sensed, &dim) in self.senders.iter().zip(&shape.senders) {
+            let senders = sensed.edges.len() / shape.edge.max(1);
+            count("the list of senders' edge vectors", sensed.edges.len(), senders * shape.edge)?;
+            count("the list of senders' features", sensed.features.len(), senders * dim)?;
+            if senders > MAX_SENDERS {
+                return Err(format!("{senders} senders of a kind are sensed; at most {MAX_SENDERS} are"));
+            }
+            numbers.extend([&sensed.edges[..], &sensed.features]);
+        }
+        match numbers.into_iter().flatten().find(|x| !x.is_finite()) {
+            None => Ok(()),
+            Some(x) => Err(format!("{x} is not a finite number")),
+        }
+    }
+
     /// Reads an observation of exactly this shape.
     pub(crate) fn read(payload: &[u8], shape: &Shape) -> Result<Observation, Reason> {
         let must = |holds: bool| if holds { Ok(()) } else { Err(Reason::Malformed) };
@@ -98,7 +131,8 @@ impl Observation {
         let codes = reader.bytes(4 * count)?.as_chunks::<4>().0;
         let neighbours: Vec<Member> =
             codes.iter().map(|&code| Member::from_code(u32::from_le_bytes(code))).collect();
-        must(neighbours.is_sorted_by(|a, b| a < b) && neighbours.last() != Some(&Member::WORLD))?;
+        must(neighbours.is_sorted_by(|a, b| a < b))?;
+        must(neighbours.last().is_none_or(|last| last.index().is_some()))?;
         let edges = reader.f32s(count.saturating_mul(shape.edge))?;
         let mut senders = Vec::with_capacity(shape.senders.len());
         for &dim in &shape.senders {

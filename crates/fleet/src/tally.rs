@@ -24,11 +24,13 @@ pub enum Reason {
     Flood,
     /// It is of another version of this format.
     OtherVersion,
+    /// It said what no honest agent says, and was kept with its numbers cut to the ranges of the model.
+    Clipped,
 }
 
 impl Reason {
     /// All reasons, in the order of their numbers.
-    pub const ALL: [Reason; 10] = [
+    pub const ALL: [Reason; 11] = [
         Reason::Malformed,
         Reason::OtherRun,
         Reason::Misaddressed,
@@ -39,6 +41,7 @@ impl Reason {
         Reason::Forged,
         Reason::Flood,
         Reason::OtherVersion,
+        Reason::Clipped,
     ];
 
     /// The name in reports.
@@ -54,6 +57,7 @@ impl Reason {
             Reason::Forged => "forged",
             Reason::Flood => "flood",
             Reason::OtherVersion => "other version",
+            Reason::Clipped => "clipped",
         }
     }
 }

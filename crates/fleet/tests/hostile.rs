@@ -241,6 +241,43 @@ fn an_old_welcome_does_not_let_a_new_agent_in() {
 }
 
 #[test]
+fn a_captured_welcome_does_not_send_an_agent_back_to_an_old_run() {
+    let team = drones(AGENTS);
+    let yard = Yard::new(&team);
+    let world = || {
+        let plan = RunPlan { episodes: 4, seed: 5, ..RunPlan::default() };
+        Host::new(team.envs(), plan, (&team.policy, 1), yard.seals[&Member::WORLD].clone()).unwrap()
+    };
+    let mut agent = Agent::new(0, team.policy.clone(), 1, yard.seals[&Member::agent(0)].clone()).unwrap();
+    let mut work = Workspace::default();
+    let mut later = Workspace::default();
+    // Asks until it is let in; the answer.
+    let mut join = |host: &mut Host, agent: &mut Agent, seconds: u64| {
+        let now = Duration::from_secs(seconds);
+        let (mut out, mut answers) = (vec![], vec![]);
+        agent.poll(now, &|_| true, &mut work, &mut out).unwrap();
+        host.receive(&out[0].bytes, &mut answers);
+        let welcome = answers[0].bytes.clone();
+        agent.receive(&welcome, now, &mut work, &mut out).unwrap();
+        welcome
+    };
+    let (mut old, mut new) = (world(), world());
+    let captured = join(&mut old, &mut agent, 5);
+    let fresh = join(&mut new, &mut agent, 10);
+    let now = Duration::from_secs(11);
+    assert_ne!(Header::peek(&captured).unwrap().run, Header::peek(&fresh).unwrap().run);
+    assert_eq!(agent.drops().total(), 0);
+    // It is in the new run. The old world's answer is signed and for this agent's life, and still an old one.
+    agent.receive(&captured, now, &mut later, &mut vec![]).unwrap();
+    assert_eq!(agent.drops().of(Reason::OtherRun), 1);
+    // It has not asked for anything: the same run goes on, and asking again does not count as coming back.
+    agent.receive(&fresh, now, &mut later, &mut vec![]).unwrap();
+    assert_eq!(agent.drops().total(), 1);
+    join(&mut new, &mut agent, 20);
+    assert_eq!(new.report().rejoined, 0);
+}
+
+#[test]
 fn an_agent_with_another_model_is_not_let_in() {
     let team = drones(AGENTS);
     let mut yard = Yard::new(&team);
@@ -274,6 +311,6 @@ fn an_agent_of_another_version_is_not_let_in_and_the_world_says_why() {
     yard.host.poll(Duration::ZERO, &|_| true, &mut answers).unwrap();
     let error = yard.host.poll(Duration::from_secs(61), &|_| true, &mut answers).unwrap_err().to_string();
     let line =
-        "1 messages were of version 1, and this world speaks version 2: run the same release everywhere";
+        "1 messages were of version 1, and this world speaks version 3: run the same release everywhere";
     assert!(error.contains(line) && !error.contains("are they running"), "{error}");
 }

@@ -5,74 +5,22 @@
 #![cfg(feature = "zenoh")]
 
 mod common;
+#[path = "common/links.rs"]
+mod links;
 
 use common::{drones, folder};
 use equimarl_fleet::{
-    Agent, Faults, Fleet, Founding, Header, Host, Member, MessageKind, Moment, Reason, RunConfig, RunPlan,
-    StepId, Transport, Zenoh, found, node, pool,
+    Agent, Faults, Fleet, Host, Member, Moment, Observer, Reason, RunPlan, Transport, Zenoh, node, pool,
 };
-use equimarl_worlds::builtin;
-use serde_json::{Value, json};
-use std::net::TcpListener;
-use std::path::Path;
+use links::{AGENTS, client, credentials, hostile, make, prepared, put};
+use serde_json::json;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::sleep;
 use std::time::Duration;
-use zenoh::qos::CongestionControl;
 use zenoh::{Session, Wait};
 
-const AGENTS: usize = 3;
 const HOSTILE: usize = 12_000;
-
-/// Whether this process has the environment that TLS links need. If not, the test is run in one that has.
-fn prepared(test: &str) -> bool {
-    if Zenoh::prepared() {
-        return true;
-    }
-    let (name, value) = Zenoh::ENVIRONMENT;
-    let mut again = std::process::Command::new(std::env::current_exe().unwrap());
-    let output = again.args([test, "--exact", "--nocapture"]).env(name, value).output().unwrap();
-    let said = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success() && said.contains("1 passed"), "{output:?}");
-    false
-}
-
-fn make(folder: &Path, members: usize) -> Fleet {
-    let open = |_| TcpListener::bind("127.0.0.1:0").unwrap();
-    let listeners: Vec<TcpListener> = (0..=members).map(open).collect();
-    let founding = Founding {
-        fleet: "yard".into(),
-        model: "none".into(),
-        world: builtin().usual("wildlife").unwrap().with("drones", AGENTS),
-        run: RunConfig::default(),
-        tls: true,
-        addresses: listeners.iter().map(|l| l.local_addr().unwrap().to_string()).collect(),
-        years: 1,
-    };
-    found(folder, &founding).unwrap()
-}
-
-/// A client of our own that connects to agent 0 with these TLS settings.
-fn client(fleet: &Fleet, protocol: &str, tls: Value) -> zenoh::Result<Session> {
-    let victim = fleet.address(Member::agent(0)).unwrap();
-    let config = json!({
-        "mode": "client",
-        "connect": { "endpoints": [format!("{protocol}/{victim}")], "timeout_ms": 1500, "exit_on_failure": true },
-        "scouting": { "multicast": { "enabled": false }, "gossip": { "enabled": false } },
-        "transport": { "unicast": { "open_timeout": 1000 }, "link": { "tls": tls } },
-    });
-    zenoh::open(zenoh::Config::from_json5(&config.to_string()).unwrap()).wait()
-}
-
-fn credentials(trusts: &Fleet, is: &Fleet, who: Member) -> Value {
-    json!({
-        "root_ca_certificate": trusts.authority(),
-        "connect_private_key": is.secret(who, "tls.key.pem"),
-        "connect_certificate": is.secret(who, "tls.pem"),
-        "enable_mtls": true,
-    })
-}
 
 /// A running fleet of drones over TLS, in threads.
 struct Running {
@@ -138,27 +86,6 @@ impl Running {
     }
 }
 
-/// What the insider with agent 2's certificate and key sends to agent 0 in the i-th place.
-fn hostile(fleet: &Fleet, i: usize) -> Vec<u8> {
-    let own = fleet.signer(Member::agent(2)).unwrap();
-    let header = |kind, sender| Header {
-        kind,
-        run: [i as u8; 16],
-        place: StepId { episode: 0, step: i as u32 },
-        round: 0,
-        sender,
-        receiver: Member::agent(0),
-    };
-    match i % 6 {
-        0 => vec![i as u8; i % 700],
-        1 => own.signer(header(MessageKind::Features, Member::agent(1)).message(&[0; 384])),
-        2 => own.signer(header(MessageKind::Observation, Member::WORLD).message(&[1; 90])),
-        3 => own.signer(header(MessageKind::Welcome, Member::WORLD).message(&[0; 37])),
-        4 => own.signer(header(MessageKind::End, Member::WORLD).message(&[])),
-        _ => header(MessageKind::Features, Member::agent(2)).message(&[0; 448]),
-    }
-}
-
 #[test]
 fn strangers_get_nothing_in_or_out_and_insiders_are_themselves_only() {
     if !prepared("strangers_get_nothing_in_or_out_and_insiders_are_themselves_only") {
@@ -188,10 +115,6 @@ fn strangers_get_nothing_in_or_out_and_insiders_are_themselves_only() {
         };
         session.declare_subscriber("fleet/**").callback(count).wait().unwrap()
     };
-    let put = |session: &Session, key: &str, bytes: Vec<u8>| {
-        let put = session.put(key, bytes).congestion_control(CongestionControl::Block).express(true);
-        put.wait().unwrap();
-    };
     let outsider = client(&fleet, "tls", credentials(&fleet, &fleet, Member::agent(3))).unwrap();
     // A session hears its own messages, so others listen.
     let spies = [3, 2].map(|i| client(&fleet, "tls", credentials(&fleet, &fleet, Member::agent(i))).unwrap());
@@ -201,6 +124,27 @@ fn strangers_get_nothing_in_or_out_and_insiders_are_themselves_only() {
         put(&outsider, "fleet/yard/agent-0/agent-2", hostile(&fleet, i));
         put(&outsider, "fleet/yard/agent-0/agent-3", hostile(&fleet, i));
     }
+
+    // An observer: it hears what members say of themselves, and nothing that it puts comes in.
+    let observer = Observer::open(&fleet).unwrap();
+    let watcher = client(&fleet, "tls", credentials(&fleet, &fleet, Member::OBSERVER)).unwrap();
+    sleep(ms(300));
+    for i in 0..500 {
+        put(&watcher, "fleet/yard/agent-0/agent-2", hostile(&fleet, i));
+        put(&watcher, "fleet/yard/agent-0/observer", hostile(&fleet, i));
+        put(&watcher, "fleet/yard/status/agent-0", hostile(&fleet, i));
+    }
+    let mut seen = observer.status();
+    for _ in 0..600 {
+        seen = observer.status();
+        if !seen["members"][0]["status"].is_null() {
+            break;
+        }
+        sleep(ms(50));
+    }
+    let world = &seen["members"][0];
+    assert!(world["status"]["steps"].as_u64().is_some() && world["up"] == true, "{seen}");
+    assert_eq!(seen["forged"], 0, "{seen}");
 
     // An insider: agent 2's certificate and key in a client of its own. Under another's name nothing arrives ...
     let insider = client(&fleet, "tls", credentials(&fleet, &fleet, Member::agent(2))).unwrap();
@@ -221,7 +165,7 @@ fn strangers_get_nothing_in_or_out_and_insiders_are_themselves_only() {
     running.wait_for(steps + 50);
     // Everybody stops at once, so the world's last steps may be without answers.
     let steps = running.steps.load(Ordering::Relaxed);
-    drop((outsider, insider));
+    drop((outsider, insider, watcher, observer));
     let (team, mut moments) = running.end();
     moments.truncate(steps - 1);
 

@@ -4,9 +4,10 @@ use crate::config::TrainConfig;
 use crate::error::Result;
 use crate::evaluate::{Games, evaluate};
 use crate::ppo::Trainer;
+use crate::ranges::message_ranges;
 use crate::run::EVALUATION_SEED;
 use crate::summary::Evaluation;
-use equimarl_nn::Choice;
+use equimarl_nn::{Choice, MessageRanges};
 use equimarl_worlds::{Envs, Registry};
 use serde_json::Map;
 use std::cell::OnceCell;
@@ -36,6 +37,12 @@ impl Arena {
             None => config.make(registry, config.environments.min(count))?,
         };
         Ok(Arena { envs, optimum: OnceCell::new() })
+    }
+
+    /// What agents of the team say to each other, for its model file.
+    pub(crate) fn message_ranges(&mut self, trainer: &mut Trainer) -> Result<Option<MessageRanges>> {
+        let policy = trainer.network().policy()?;
+        message_ranges(&policy, trainer.inference(), &mut *self.envs, EVALUATION_SEED)
     }
 
     /// Both ways of choosing, on the same episodes; nothing if `stop` says so before they are over.

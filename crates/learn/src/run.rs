@@ -239,7 +239,8 @@ pub fn train(
         extra.insert("method".into(), json!(config.method));
         extra.insert("config_hash".into(), json!(hash));
     }
-    trainer.network().save(files.model(), &world_note(registry, &config.world)?, &extra)?;
+    let (messages, world) = (arena.message_ranges(&mut trainer)?, world_note(registry, &config.world)?);
+    write_file(files.model(), &trainer.network().to_bytes_with(&world, &extra, messages.as_ref())?)?;
     write_file(files.summary(), format!("{summary:#}\n").as_bytes())?;
     Ok(Ended::Finished(summary.into()))
 }

@@ -64,6 +64,7 @@ mod network;
 mod pass;
 mod plan;
 mod policy;
+mod ranges;
 #[cfg(test)]
 mod testing;
 mod vectors;
@@ -82,4 +83,5 @@ pub use model::Metadata;
 pub use network::{DenseModel, DenseTensor, Network, encoder_asked_for};
 pub use pass::{Cache, Output, PassTimes};
 pub use policy::{Decision, Features, Policy, PolicyOutput, Scratch};
+pub use ranges::{Clip, MessageRanges, RangeMeter, trimmed_mean};
 pub use vectors::{Senders, Vectors};

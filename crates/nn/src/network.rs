@@ -114,6 +114,8 @@ pub(crate) struct Layers {
     pub trunk: Vec<Trunk>,
     /// All policy heads and the value, side by side.
     pub head: Linear,
+    /// What agents say to each other in each round.
+    pub messages: Vec<Rep>,
     /// The names of the trunk's layers.
     pub names: Vec<String>,
     /// The parameters of the encoder, of each layer of the trunk, and of the heads.
@@ -136,7 +138,7 @@ impl Layers {
                 (Input::Images(Box::new(encoder)), features, vec![])
             }
         };
-        let (mut trunk, mut names) = (vec![], vec![]);
+        let (mut trunk, mut names, mut messages) = (vec![], vec![], vec![]);
         for layer in &plan.layers {
             trunk.push(match layer.role {
                 Role::Round => Trunk::Round(MessageRound::new(&features, &edge, &layer.output)?),
@@ -147,6 +149,7 @@ impl Layers {
                 }
                 _ => continue,
             });
+            messages.push(features.clone());
             names.push(layer.name.trim_end_matches(".update").to_string());
             features = layer.output.clone();
         }
@@ -171,6 +174,7 @@ impl Layers {
             input,
             trunk,
             head,
+            messages: if config.kind.is_central() { vec![] } else { messages },
             names,
             ranges,
             plan,

@@ -15,7 +15,9 @@ use crate::error::{Error, Result};
 use crate::layers::{Dictionary, EdgeRoundWork, Sent, Stack, StackWork};
 use crate::network::{Input, Layers, Trunk};
 use crate::pass::{Cache, mask};
+use crate::ranges::trimmed_mean;
 use crate::weights::Weights;
+use equimarl_group::Rep;
 use equimarl_kernels::linear::Packed;
 use equimarl_kernels::softmax::log_softmax;
 use equimarl_kernels::{dictionary, encoder};
@@ -122,6 +124,11 @@ impl Policy {
     pub fn message_len(&self, l: usize) -> usize {
         let before = l.checked_sub(1).and_then(|before| self.layers.trunk.get(before));
         before.map_or_else(|| self.layers.input.width(), Trunk::outputs)
+    }
+
+    /// What agents say to each other in each round, as representations.
+    pub(crate) fn message_reps(&self) -> &[Rep] {
+        &self.layers.messages
     }
 
     fn check_local(&self) -> Result<()> {
@@ -252,6 +259,38 @@ impl Policy {
             }
             Some(_) => Err(sees_pictures()),
             None => Err(self.no_round(l)),
+        }
+    }
+
+    /// As [`Policy::round`] and [`Policy::round_among`], with the mean over neighbours without the least and the largest of each
+    /// number where there are three or more of them: no single one of them can then move it beyond what the others say. It is
+    /// scaled as the mean is.
+    ///
+    /// # Errors
+    /// As [`Policy::round_among`].
+    pub fn round_trimmed(
+        &self,
+        l: usize,
+        own: &[f32],
+        agents: Sent<'_>,
+        senders: &[Sent<'_>],
+        scratch: &mut Scratch,
+        out: &mut Vec<f32>,
+    ) -> Result<()> {
+        let width = self.message_len(l);
+        let rows = agents.features.len() / width.max(1);
+        match self.layers.trunk.get(l) {
+            Some(Trunk::Edges(round)) => {
+                out.resize(round.outputs(), 0.0);
+                round.one_trimmed(self.weights.edges(l), own, (agents, senders), &mut scratch.edges, out)
+            }
+            Some(Trunk::Round(_)) if rows >= 3 => {
+                let mut mean = vec![0.0; width];
+                trimmed_mean(agents.features, width, &mut mean);
+                // As many neighbours that all say the trimmed mean have it as their mean.
+                self.round(l, own, agents.edges, &mean.repeat(rows), scratch, out)
+            }
+            _ => self.round(l, own, agents.edges, agents.features, scratch, out),
         }
     }
 

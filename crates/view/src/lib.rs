@@ -29,6 +29,7 @@ mod episode;
 mod error;
 mod events;
 mod find;
+mod fleet;
 mod guard;
 mod lines;
 mod look;
@@ -39,4 +40,5 @@ mod settings;
 mod symmetry;
 
 pub use error::{Error, Result};
+pub use fleet::{FleetPage, FleetSource};
 pub use server::{Options, Server, USUAL_PORT};

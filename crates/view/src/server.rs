@@ -95,11 +95,7 @@ impl Server {
 
     /// Where the page is, for a browser on this machine.
     pub fn url(&self) -> String {
-        let host = match self.address {
-            SocketAddr::V6(_) => "[::1]",
-            SocketAddr::V4(_) => "127.0.0.1",
-        };
-        format!("http://{host}:{}/", self.address.port())
+        local_url(self.address)
     }
 
     /// Serves until the process ends.
@@ -119,7 +115,16 @@ impl Server {
     }
 }
 
-fn listen(options: &Options) -> Result<std::net::TcpListener> {
+/// An address for a browser on this machine.
+pub(crate) fn local_url(address: SocketAddr) -> String {
+    let host = match address {
+        SocketAddr::V6(_) => "[::1]",
+        SocketAddr::V4(_) => "127.0.0.1",
+    };
+    format!("http://{host}:{}/", address.port())
+}
+
+pub(crate) fn listen(options: &Options) -> Result<std::net::TcpListener> {
     let open = |port: u16| {
         let address = SocketAddr::new(options.address, port);
         std::net::TcpListener::bind(address)

@@ -7,6 +7,7 @@ use crate::output::print;
 use crate::outputs;
 use anyhow::{Context, Result, bail, ensure};
 use equimarl_files::create_file;
+use equimarl_fleet::keys::{Change, change};
 use equimarl_fleet::{Founding, Member, RunConfig, found, split_address};
 use equimarl_nn::model::read_file;
 use std::process::ExitCode;
@@ -14,7 +15,13 @@ use std::process::ExitCode;
 pub const MODEL: &str = "model.safetensors";
 
 pub fn run(args: &KeysArgs) -> Result<ExitCode> {
-    let team = Team::load(&args.model, None, &args.size)?;
+    let (model, out) = match (&args.model, &args.out, &args.revoke, &args.renew) {
+        (_, _, Some(member), _) => return changed(args, member, Change::Revoke),
+        (_, _, _, Some(member)) => return changed(args, member, Change::Renew { years: args.years }),
+        (Some(model), Some(out), ..) => (model, out),
+        _ => bail!("say which team: --model RUN --out FOLDER"),
+    };
+    let team = Team::load(model, None, &args.size)?;
     ensure!(!team.policy.config().kind.is_central(), "a fleet needs a distributed network");
     let agents = team.agents();
     ensure!(agents <= 1000, "{agents} certificates are more than a fleet on machines needs; use in-process");
@@ -37,23 +44,40 @@ pub fn run(args: &KeysArgs) -> Result<ExitCode> {
         addresses,
         years: args.years,
     };
-    outputs::check_folder("--out", &args.out)?;
-    let copy = args.out.join(MODEL);
+    outputs::check_folder("--out", out)?;
+    let copy = out.join(MODEL);
     ensure!(!copy.exists(), "{} is there already; choose a new folder", copy.display());
-    found(&args.out, &what)?;
-    create_file(&copy, &read_file(model_file(&args.model)?)?)
+    found(out, &what)?;
+    create_file(&copy, &read_file(model_file(model)?)?)
         .with_context(|| format!("cannot write {}", copy.display()))?;
-    let out = args.out.display();
+    let out = out.display();
     let mut text = format!("{out}/fleet.toml has a world and {agents} agents.\n");
     let authority = if what.tls { "authority.pem " } else { "" };
     text += &format!(
         "Every machine needs {out}/fleet.toml, {MODEL}, {authority}and its members' own folders in {out}/secrets.\n"
     );
-    if what.tls {
-        text += &format!(
-            "Keep {out}/secrets/authority.key.pem away from all of them: who has it can make members.\n"
-        );
-    }
+    text +=
+        &format!("Keep {out}/secrets/authority.* away from all of them: who has those can make members.\n");
     print(&text)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// `--revoke` and `--renew`.
+fn changed(args: &KeysArgs, member: &str, what: Change) -> Result<ExitCode> {
+    let member: Member = member.parse().map_err(anyhow::Error::msg)?;
+    ensure!(
+        member != Member::WORLD || what != Change::Revoke,
+        "a fleet without its world is none; use --renew world"
+    );
+    let fleet = change(&args.fleet, member, what)?;
+    let (file, number) = (args.fleet.display(), fleet.config.number);
+    print(&match what {
+        Change::Revoke => {
+            format!("{file} has number {number}: {member} is revoked. Copy it to every machine.\n")
+        }
+        Change::Renew { .. } => format!(
+            "{file} has number {number}: {member} has new keys. Copy it to every machine, and secrets/{member} to {member}'s.\n"
+        ),
+    })?;
     Ok(ExitCode::SUCCESS)
 }

@@ -6,9 +6,9 @@ use crate::output::{print, print_json, table};
 use crate::outputs::{self, Force, Product};
 use crate::waiting::Waiting;
 use crate::world::WorldArgs;
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 use clap::Args as ClapArgs;
-use equimarl_fleet::{Agent, Fallback, Faults, Host, RunConfig, Signer, pool};
+use equimarl_fleet::{Agent, Bursts, Fallback, Faults, Host, RunConfig, Signer, pool};
 use equimarl_lab::figure::{Chart, Colour, Point, Reference, Series};
 use equimarl_learn::RunFolder;
 use equimarl_nn::model::write_file;
@@ -30,6 +30,9 @@ pub struct Args {
     /// The shares of lost messages.
     #[arg(long, value_name = "P,P,...", value_delimiter = ',', default_values_t = [0.0, 0.01, 0.05, 0.1, 0.2, 0.5])]
     drop: Vec<f64>,
+    /// Lose messages in bad spells of so many steps on average instead of one by one, the same shares of them.
+    #[arg(long, value_name = "STEPS")]
+    burst: Option<f64>,
     #[command(flatten)]
     plan: PlanArgs,
     /// Also with the world's own fallbacks for agents that hear nobody.
@@ -77,9 +80,9 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     let waiting = Waiting::for_("shares of losses", Some((ways.len() * args.drop.len()) as u64));
     for fallback in &ways {
         for &drop in &args.drop {
-            let faults = Faults { drop, ..Faults::default() };
-            faults.check()?;
-            found.push(measure(&teams, &run, &faults, fallback)?);
+            let faults = losing(drop, args.burst);
+            faults.check().with_context(|| format!("losses of {drop}"))?;
+            found.push(measure(&teams, &run, (drop, &faults), fallback)?);
             waiting.at(found.len() as u64);
         }
     }
@@ -92,8 +95,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
             .iter()
             .map(|m| json!({ "drop": m.drop, "fallback": m.fallback, "return": m.total, "missed": m.missed }))
             .collect();
-        let about =
-            json!({ "world": world, "teams": teams.len(), "episodes": run.episodes, "seed": run.seed });
+        let about = json!({ "world": world, "teams": teams.len(), "episodes": run.episodes, "seed": run.seed, "burst": args.burst });
         print_json(&json!({ "about": about, "loss": rows }))?;
     } else {
         let cell =
@@ -113,7 +115,20 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn measure(teams: &[Team], run: &RunConfig, faults: &Faults, fallback: &str) -> Result<Measured> {
+/// This share of messages lost: one by one, or in bad spells of this length.
+fn losing(drop: f64, burst: Option<f64>) -> Faults {
+    match burst.filter(|_| 0.0 < drop && drop < 1.0) {
+        Some(bad) => Faults { bursts: Some(Bursts::losing(drop, bad)), ..Faults::default() },
+        None => Faults { drop, ..Faults::default() },
+    }
+}
+
+fn measure(
+    teams: &[Team],
+    run: &RunConfig,
+    (drop, faults): (f64, &Faults),
+    fallback: &str,
+) -> Result<Measured> {
     let (mut means, mut all, mut missed, mut expected) = (vec![], vec![], 0, 0);
     for team in teams {
         let way = Fallback::named(fallback, &team.spec)?;
@@ -124,12 +139,7 @@ fn measure(teams: &[Team], run: &RunConfig, faults: &Faults, fallback: &str) -> 
         expected += report.1;
     }
     let total = Statistic::of(if teams.len() > 1 { &means } else { &all });
-    Ok(Measured {
-        fallback: fallback.into(),
-        drop: faults.drop,
-        total,
-        missed: missed as f64 / expected.max(1) as f64,
-    })
+    Ok(Measured { fallback: fallback.into(), drop, total, missed: missed as f64 / expected.max(1) as f64 })
 }
 
 /// The returns, and the numbers of missed and expected messages.

@@ -1,9 +1,10 @@
 //! The options of a run and of its faults, shared by the verbs.
 
+use super::team::Team;
 use crate::number::whole;
 use anyhow::{Context, Result, ensure};
-use clap::Args;
-use equimarl_fleet::{Fallback, Faults, RunConfig};
+use clap::{Args, ValueEnum};
+use equimarl_fleet::{Bursts, Defence, Fallback, Faults, RunConfig};
 use equimarl_worlds::Spec;
 use std::time::Duration;
 
@@ -49,6 +50,9 @@ pub struct FaultArgs {
     /// Each message is lost with this probability.
     #[arg(long, value_name = "P", default_value_t = 0.0, allow_negative_numbers = true)]
     pub drop: f64,
+    /// Links have good and bad spells of so many steps on average, and lose everything in bad ones; for example 45,5.
+    #[arg(long, value_name = "GOOD,BAD", value_parser = Bursts::parse)]
+    pub burst: Option<Bursts>,
     /// Each message takes this much longer.
     #[arg(long, value_name = "MS", default_value_t = 0.0, allow_negative_numbers = true)]
     pub delay: f64,
@@ -82,6 +86,7 @@ impl FaultArgs {
         }
         let faults = Faults {
             drop: self.drop,
+            bursts: self.burst,
             delay: time("delay", self.delay)?,
             jitter: time("jitter", self.jitter)?,
             partition,
@@ -105,9 +110,46 @@ impl FaultArgs {
             format!("--jitter={}", self.jitter),
             format!("--fault-seed={}", self.fault_seed),
         ];
+        arguments.extend(self.burst.map(|b| format!("--burst={},{}", b.good, b.bad)));
         arguments.extend(self.partition.iter().map(|text| format!("--partition={text}")));
         arguments.push(format!("--fallback={}", self.fallback));
         arguments
+    }
+}
+
+/// What agents do against neighbours that lie.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Robust {
+    /// Believe everything.
+    Off,
+    /// Clip what neighbours say to the ranges of the model file, if it has them.
+    #[default]
+    Clip,
+    /// And leave out the least and the largest of each number where there are three neighbours or more.
+    Trimmed,
+}
+
+impl Robust {
+    /// The name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Robust::Off => "off",
+            Robust::Clip => "clip",
+            Robust::Trimmed => "trimmed",
+        }
+    }
+
+    /// The defence of this team's agents.
+    pub fn defence(self, team: &Team) -> Defence {
+        let clip = team.clip.clone().filter(|_| self != Robust::Off);
+        Defence { clip, trimmed: self == Robust::Trimmed }
+    }
+
+    /// What people should know.
+    pub fn warning(self, team: &Team) -> Option<&'static str> {
+        (self != Robust::Off && team.clip.is_none()).then_some(
+            "the model file has no message ranges, so what neighbours say is not clipped; `fleet ranges` adds them",
+        )
     }
 }
 

@@ -5,9 +5,12 @@ use super::run::{about, header};
 use super::team::Team;
 use super::{AgentArgs, WorldArgs};
 use crate::stop::Stop;
-use anyhow::{Context, Result};
-use equimarl_fleet::{Agent, Fleet, Member, MessageLog, Moment, Zenoh, node};
-use std::path::{Path, PathBuf};
+use anyhow::{Context, Result, ensure};
+use equimarl_fleet::device::{Device, free_name, new_signer, open, parse_agents};
+use equimarl_fleet::keys::FileWatch;
+use equimarl_fleet::sensor::SensorConfig;
+use equimarl_fleet::{Fleet, Host, House, Member, MessageLog, Moment, Zenoh, node};
+use std::path::Path;
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
@@ -41,62 +44,47 @@ fn listening(fleet: &Path, listen: Option<std::net::SocketAddr>, me: Member) -> 
 
 /// `fleet agent`.
 pub fn agent(args: &AgentArgs) -> Result<ExitCode> {
+    let agents = match (&args.agents, args.agent) {
+        (Some(list), _) => parse_agents(list).context("--agents")?,
+        (None, Some(agent)) => vec![agent],
+        (None, None) => anyhow::bail!("say which agent: --agent 0"),
+    };
+    ensure!(args.listen.is_none() || agents.len() == 1, "--listen is for one agent");
+    ensure!(args.clock_error.abs() <= 1e7, "--clock-error is a time in milliseconds");
     if let Some(code) = prepared()? {
         return Ok(code);
     }
-    let me = Member::agent(args.agent);
-    let fleet = listening(&args.fleet, args.listen, me)?;
-    let signer = fleet.signer(me)?;
+    let mut fleet = listening(&args.fleet, args.listen, Member::agent(agents[0]))?;
+    let run = &mut fleet.config.run;
+    run.period_ms = args.period.unwrap_or(run.period_ms);
+    run.deadline_ms = args.deadline.unwrap_or(run.deadline_ms);
+    run.greedy |= args.greedy;
     let team = Team::of(&fleet)?;
-    let faults = args.faults.faults(team.agents())?;
-    let fallback = args.faults.fallback(&team.spec)?;
-    let mut peers: Vec<Member> = team.may_meet(args.agent)?.into_iter().map(Member::agent).collect();
-    peers.push(Member::WORLD);
-    let log = match &args.record {
-        Some(folder) => {
-            std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
-            Some(MessageLog::new(&free_name(folder, &me.to_string()))?)
-        }
-        None => None,
-    };
+    let brain = (team.policy.clone(), team.fingerprint);
+    let mut device = Device::new(fleet, brain, &mut *team.make()?, agents)?;
+    device.file = Some(args.fleet.clone());
+    device.faults = args.faults.faults(team.agents())?;
+    device.fallback = args.faults.fallback(&team.spec)?;
+    device.defence = args.robust.defence(&team);
+    device.record = args.record.clone();
+    device.stay = args.stay;
+    device.ahead = (args.clock_error * 1e6) as i64;
+    if let Some(command) = &args.sensor {
+        let patience = Duration::from_millis(args.sensor_timeout);
+        device.sensor = Some(SensorConfig::parse(command, patience).context("--sensor")?);
+        device.schedule()?;
+    }
     let stop = Stop::listen()?;
     let stop = if args.tied { stop.with_input() } else { stop };
-    let mut transport = Zenoh::open(&fleet, me, &peers)?;
-    let say = |text: &str| {
+    if let Some(warning) = args.robust.warning(&team).filter(|_| !args.quiet) {
+        eprintln!("{warning}");
+    }
+    device.run(&|| stop.asked(), &|me, text| {
         if !args.quiet {
             eprintln!("{me}: {text}");
         }
-    };
-    say(&format!("listening on {}, asking the world to be let in", fleet.listens(me)?));
-    loop {
-        let mut agent = Agent::new(args.agent, team.policy.clone(), team.fingerprint, signer.clone())?;
-        agent = agent.with_fallback(fallback);
-        let (mut joined, mut flushed) = (false, Instant::now());
-        node::run_agent(&mut agent, &mut transport, &faults, log.as_ref(), &|| stop.asked(), &mut |agent| {
-            if agent.joined() && !joined {
-                joined = true;
-                say("joined");
-            }
-            if let Some(log) = log.as_ref().filter(|_| flushed.elapsed() > Duration::from_millis(500)) {
-                flushed = Instant::now();
-                // Told at the end, if it still fails then.
-                let _ = log.flush();
-            }
-        })?;
-        if let Some(log) = &log {
-            log.flush()?;
-        }
-        say(if agent.over() { "the run is over" } else { "stopped" });
-        if !args.stay || stop.asked() {
-            return Ok(ExitCode::SUCCESS);
-        }
-    }
-}
-
-/// A process that was started again does not write over what it wrote before.
-fn free_name(folder: &Path, name: &str) -> PathBuf {
-    let names = std::iter::once(format!("{name}.jsonl")).chain((2..).map(|n| format!("{name}.{n}.jsonl")));
-    names.map(|name| folder.join(name)).find(|path| !path.exists()).unwrap_or_else(|| folder.join(name))
+    })?;
+    Ok(ExitCode::SUCCESS)
 }
 
 /// `fleet world`.
@@ -116,7 +104,8 @@ pub fn world(args: &WorldArgs) -> Result<ExitCode> {
         fleet.listens(Member::WORLD)?,
         team.agents()
     ));
-    let what = Hosting { fleet: &fleet, team: &team, record: args.record.as_deref(), json: args.json };
+    let file = Some(args.fleet.as_path());
+    let what = Hosting { fleet: &fleet, file, team: &team, record: args.record.as_deref(), json: args.json };
     // What was said last must be on its way before the links are closed.
     host(&what, live, &mut |_, _| Ok(()), &mut || std::thread::sleep(Duration::from_millis(300)))
 }
@@ -124,6 +113,8 @@ pub fn world(args: &WorldArgs) -> Result<ExitCode> {
 /// What is hosted.
 pub struct Hosting<'a> {
     pub fleet: &'a Fleet,
+    /// Its file, if newer ones are looked for.
+    pub file: Option<&'a Path>,
     pub team: &'a Team,
     pub record: Option<&'a Path>,
     pub json: bool,
@@ -134,20 +125,26 @@ pub type Tend<'a> = &'a mut dyn FnMut(&mut Live, Option<u32>) -> Result<()>;
 
 pub fn host(what: &Hosting<'_>, live: Live, tend: Tend<'_>, farewell: &mut dyn FnMut()) -> Result<ExitCode> {
     let (team, plan) = (what.team, what.fleet.config.run.plan());
-    let signer = what.fleet.signer(Member::WORLD)?;
-    let mut host = team.host(plan, signer)?;
+    let (me, mut fleet) = (Member::WORLD, what.fleet.clone());
+    fleet.remember(me)?;
+    let mut host = team.host(plan, fleet.signer(me)?)?;
+    host.trust(fleet.signer(me)?, &|member| fleet.is_revoked(member));
     let mut live = live;
     let run = &what.fleet.config.run;
     let log = what.record.map(|folder| MessageLog::new(&free_name(folder, "world"))).transpose()?;
     if let Some(log) = &log {
         log.about(&header(what.team, run, "zenoh")?);
     }
-    let agents: Vec<Member> = (0..what.team.agents()).map(Member::agent).collect();
-    let mut transport = Zenoh::open(what.fleet, Member::WORLD, &agents)?;
     let stop = Stop::listen()?;
+    let mut watch = what.file.map(FileWatch::new);
     let mut flushed = Instant::now();
-    let ended =
-        node::run_host(&mut host, &mut transport, log.as_ref(), &mut |host, moment: Option<Moment>| {
+    // Once around for every fleet file.
+    let (ended, transport) = loop {
+        let agents = (0..what.team.agents()).map(Member::agent);
+        let peers: Vec<Member> = agents.filter(|&member| !fleet.is_revoked(member)).collect();
+        let mut transport = open(&fleet, me, &peers, &House::default(), &|| stop.asked())?;
+        let mut newer = None;
+        let mut step = |host: &Host, moment: Option<Moment>| -> equimarl_fleet::Result<bool> {
             live.show(host);
             if let Some(log) = log.as_ref().filter(|_| flushed.elapsed() > Duration::from_millis(200)) {
                 flushed = Instant::now();
@@ -157,10 +154,25 @@ pub fn host(what: &Hosting<'_>, live: Live, tend: Tend<'_>, farewell: &mut dyn F
             // The step that is being decided now.
             let step = moment.map(|_| host.place().step);
             tend(&mut live, step).map_err(|e| equimarl_fleet::Error::Failed(format!("{e:#}")))?;
-            Ok(!stop.asked())
-        });
+            match watch.as_mut().map_or(Ok(None), |watch| watch.newer(&fleet)) {
+                Ok(found) => newer = found,
+                Err(why) => live.say(&format!("the fleet file is not used: {why}")),
+            }
+            Ok(!stop.asked() && newer.is_none())
+        };
+        let ended = node::run_host(&mut host, &mut transport, log.as_ref(), &mut step);
+        let Some(next) = newer.filter(|_| ended.is_ok() && !host.over() && !stop.asked()) else {
+            break (ended, transport);
+        };
+        next.remember(me)?;
+        live.say(&format!("the fleet file has number {} now", next.config.number));
+        fleet = next;
+        let signer = new_signer(&fleet, me, &|| stop.asked(), &mut |text| live.say(text))?;
+        host.trust(signer, &|member| fleet.is_revoked(member));
+    };
     // Everybody is told that it is over before the world is gone.
     farewell();
+    drop(transport);
     live.close();
     if let Some(log) = &log {
         log.flush()?;

@@ -18,16 +18,19 @@ use std::time::{Duration, Instant};
 struct Processes {
     folder: PathBuf,
     arguments: Vec<String>,
+    /// The first and the last agent of each process.
+    crews: Vec<(usize, usize)>,
     children: Vec<Child>,
 }
 
 impl Processes {
-    fn start(&self, agent: usize) -> Result<Child> {
+    fn start(&self, crew: usize) -> Result<Child> {
+        let (first, last) = self.crews[crew];
         let program = std::env::current_exe().context("cannot find this program")?;
         Command::new(program)
             .args(["fleet", "agent", "--quiet", "--tied", "--fleet"])
             .arg(self.folder.join("fleet.toml"))
-            .arg(format!("--agent={agent}"))
+            .arg(format!("--agents={first}-{last}"))
             .args(&self.arguments)
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
@@ -37,12 +40,16 @@ impl Processes {
 
     /// Starts again who died.
     fn tend(&mut self, live: &mut Live) -> Result<()> {
-        for agent in 0..self.children.len() {
-            if let Some(status) = self.children[agent].try_wait().context("cannot watch an agent")? {
+        for crew in 0..self.children.len() {
+            if let Some(status) = self.children[crew].try_wait().context("cannot watch an agent")? {
+                let name = match self.crews[crew] {
+                    (first, last) if first == last => format!("agent-{first}"),
+                    (first, last) => format!("the process of agents {first} to {last}"),
+                };
                 // An error that it said itself will come again.
-                ensure!(status.code() != Some(2), "agent-{agent} cannot run");
-                live.say(&format!("agent-{agent} died ({status}); starting it again"));
-                self.children[agent] = self.start(agent)?;
+                ensure!(status.code() != Some(2), "{name} cannot run");
+                live.say(&format!("{name} died ({status}); starting it again"));
+                self.children[crew] = self.start(crew)?;
             }
         }
         Ok(())
@@ -72,16 +79,27 @@ pub fn run(args: &run::Args, team: &Team) -> Result<ExitCode> {
     }
     ensure!(args.threads.is_none(), "--threads belongs to --transport in-process");
     let agents = team.agents();
-    ensure!(agents <= 64, "{agents} processes are too many for one machine; use --transport in-process");
+    let count = args.processes.unwrap_or(agents);
+    ensure!((1..=agents).contains(&count), "--processes must be between 1 and {agents}, not {count}");
+    ensure!(
+        count <= 64,
+        "{count} processes are too many for one machine; use --processes or --transport in-process"
+    );
+    ensure!(
+        agents <= 1000,
+        "{agents} agents are too many for one machine's network; use --transport in-process"
+    );
     args.faults.faults(agents)?;
     args.faults.fallback(&team.spec)?;
     let folder = private_folder()?;
     let mut arguments = args.faults.arguments();
+    arguments.push(format!("--robust={}", args.robust.name()));
     if let Some(record) = &args.record {
         new_folder(record)?;
         arguments.push(format!("--record={}", record.display()));
     }
-    let mut processes = Processes { folder: folder.clone(), arguments, children: vec![] };
+    let crews = (0..count).map(|i| (i * agents / count, (i + 1) * agents / count - 1)).collect();
+    let mut processes = Processes { folder: folder.clone(), arguments, crews, children: vec![] };
     let what = Founding {
         fleet: format!("run-{}", std::process::id()),
         model: MODEL.into(),
@@ -93,11 +111,11 @@ pub fn run(args: &run::Args, team: &Team) -> Result<ExitCode> {
     };
     let fleet = found(&folder, &what)?;
     write_file(folder.join(MODEL), &read_file(&team.file)?)?;
-    for agent in 0..agents {
-        processes.children.push(processes.start(agent)?);
+    for crew in 0..count {
+        processes.children.push(processes.start(crew)?);
     }
     let live = Live::new(args.quiet || args.json, false);
-    let what = Hosting { fleet: &fleet, team, record: args.record.as_deref(), json: args.json };
+    let what = Hosting { fleet: &fleet, file: None, team, record: args.record.as_deref(), json: args.json };
     let mut processes = Some(processes);
     let mut looked = Instant::now();
     let shared = std::cell::RefCell::new(&mut processes);
@@ -105,8 +123,9 @@ pub fn run(args: &run::Args, team: &Team) -> Result<ExitCode> {
         let mut guard = shared.borrow_mut();
         let Some(processes) = guard.as_mut() else { return Ok(()) };
         for crash in args.crash.iter().filter(|c| Some(c.step) == step) {
-            processes.children[crash.agent].kill().context("cannot kill an agent")?;
-            processes.children[crash.agent].wait().context("cannot kill an agent")?;
+            let crew = processes.crews.iter().position(|&(_, last)| crash.agent <= last).unwrap_or(0);
+            processes.children[crew].kill().context("cannot kill an agent")?;
+            processes.children[crew].wait().context("cannot kill an agent")?;
         }
         if step.is_none() || looked.elapsed() > Duration::from_millis(20) {
             looked = Instant::now();

@@ -2,7 +2,7 @@
 
 use super::TransportName;
 use super::live::{Live, finish};
-use super::options::{Crash, FaultArgs, PlanArgs};
+use super::options::{Crash, FaultArgs, PlanArgs, Robust};
 use super::team::Team;
 use crate::examples::examples;
 use crate::outputs;
@@ -42,9 +42,15 @@ pub struct Args {
     /// In-process: threads that poll the agents [default: all cores].
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub threads: Option<usize>,
+    /// Zenoh: so many processes, each with its share of the agents [default: one per agent].
+    #[arg(long, value_name = "N")]
+    pub processes: Option<usize>,
     /// Zenoh: no encrypted links. Messages are signed all the same.
     #[arg(long)]
     pub no_tls: bool,
+    /// What agents do against neighbours that lie.
+    #[arg(long, value_enum, default_value_t = Robust::Clip)]
+    pub robust: Robust,
     /// Write every message and step to files in this new folder, for `fleet check`.
     #[arg(long, value_name = "FOLDER")]
     pub record: Option<PathBuf>,
@@ -76,6 +82,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     match args.transport {
         TransportName::InProcess => {
             ensure!(!args.no_tls, "--no-tls belongs to --transport zenoh");
+            ensure!(args.processes.is_none(), "--processes belongs to --transport zenoh");
             in_process(args, &team)
         }
         #[cfg(feature = "zenoh")]
@@ -118,11 +125,15 @@ fn in_process(args: &Args, team: &Team) -> Result<ExitCode> {
     let mut host = team.host(run.plan(), Signer::Open)?;
     let faults = args.faults.faults(team.agents())?;
     let fallback = args.faults.fallback(&team.spec)?;
+    let defence = args.robust.defence(team);
+    if let Some(warning) = args.robust.warning(team).filter(|_| !args.quiet && !args.json) {
+        eprintln!("{warning}");
+    }
     let agents: Result<Vec<Agent>> = (0..team.agents())
         .map(|index| {
             let crash = args.crash.iter().filter(|c| c.agent == index).map(|c| c.step).min();
             let agent = Agent::new(index, team.policy.clone(), team.fingerprint, Signer::Open)?;
-            Ok(agent.with_fallback(fallback).with_crash(crash))
+            Ok(agent.with_fallback(fallback).with_defence(defence.clone()).with_crash(crash))
         })
         .collect();
     let log = args.record.as_ref().map(|folder| MessageLog::new(&folder.join("fleet.jsonl"))).transpose()?;

@@ -6,8 +6,8 @@ use crate::world::WorldArgs;
 use anyhow::{Context, Result};
 use equimarl_fleet::{Host, RunPlan, Signer};
 use equimarl_learn::check_fit;
-use equimarl_nn::Policy;
 use equimarl_nn::model::{fnv1a, read_file};
+use equimarl_nn::{Clip, Metadata, Network, Policy};
 use equimarl_worlds::{Envs, Spec, WorldConfig};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -19,6 +19,8 @@ pub struct Team {
     pub fingerprint: u64,
     pub world: WorldConfig,
     pub spec: Arc<Spec>,
+    /// The ranges of messages, if the model file has them.
+    pub clip: Option<Arc<Clip>>,
     trained: Trained,
 }
 
@@ -56,11 +58,20 @@ impl Team {
         check_fit(&spec, trained.network.config())?;
         let policy = Arc::new(trained.network.policy()?);
         let world = trained.world.clone();
-        Ok(Team { policy, file, fingerprint: fnv1a(&bytes), world, spec, trained })
+        // A checkpoint is no model file, and has none.
+        let ranges = Metadata::from_bytes(&bytes).ok().and_then(|metadata| metadata.messages);
+        let clip = ranges.map(|ranges| Clip::new(&policy, &ranges)).transpose();
+        let clip = clip.with_context(|| format!("cannot use {}", file.display()))?.map(Arc::new);
+        Ok(Team { policy, file, fingerprint: fnv1a(&bytes), world, spec, clip, trained })
     }
 
     pub fn agents(&self) -> usize {
         self.spec.agents
+    }
+
+    /// The network itself, for studies.
+    pub fn network(&self) -> &Network {
+        &self.trained.network
     }
 
     /// One environment of the world.
@@ -71,11 +82,5 @@ impl Team {
     /// The world's host.
     pub fn host(&self, plan: RunPlan, signer: Signer) -> Result<Host> {
         Ok(Host::new(self.make()?, plan, (&*self.policy, self.fingerprint), signer)?)
-    }
-
-    /// The agents that an agent may ever talk to.
-    #[cfg(feature = "zenoh")]
-    pub fn may_meet(&self, agent: usize) -> Result<Vec<usize>> {
-        Ok(equimarl_fleet::may_meet(&mut *self.make()?)?.swap_remove(agent))
     }
 }

@@ -13,10 +13,13 @@ impl Agent {
         if header.receiver != self.me {
             return Err(Reason::Misaddressed);
         }
-        let from_world = header.sender == Member::WORLD;
+        // Who has sensors of its own is told nothing by any world.
+        let from_world = header.sender == Member::WORLD && !self.field;
         match header.kind {
             MessageKind::Welcome if from_world => {
-                let fits = |welcome: Welcome| welcome.nonce == self.nonce;
+                // Of the run that it is in already, an answer to an earlier question changes nothing.
+                let known = self.run.is_some_and(|(run, _)| run == header.run);
+                let fits = |welcome: Welcome| known || welcome.nonce == self.nonce;
                 if !Welcome::read(payload).is_ok_and(fits) {
                     return Err(Reason::OtherRun);
                 }

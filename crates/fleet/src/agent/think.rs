@@ -50,7 +50,11 @@ impl Agent {
         self.report.rounds.push(u32::try_from(took.as_micros()).unwrap_or(u32::MAX));
         let agents = Sent { edges: &work.edges, features: &work.received };
         let (scratch, mixed) = (&mut work.scratch, &mut work.mixed);
-        if self.shape.image {
+        if self.defence.trimmed {
+            let senders: Vec<Sent<'_>> =
+                self.senders.iter().map(|of| Sent { edges: &of.edges, features: &of.features }).collect();
+            self.policy.round_trimmed(l.into(), &self.own, agents, &senders, scratch, mixed)?;
+        } else if self.shape.image {
             self.policy.round(l.into(), &self.own, agents.edges, agents.features, scratch, mixed)?;
         } else {
             let senders = self.senders.iter();

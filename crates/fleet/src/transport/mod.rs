@@ -6,7 +6,9 @@ mod zenoh;
 
 pub use in_process::{Endpoint, in_process};
 #[cfg(feature = "zenoh")]
-pub use zenoh::Zenoh;
+pub(crate) use zenoh::{Ears, watch_status};
+#[cfg(feature = "zenoh")]
+pub use zenoh::{House, Zenoh};
 
 use crate::error::Result;
 use crate::member::Member;
@@ -30,6 +32,9 @@ pub trait Transport {
     fn lost(&mut self) -> u64 {
         0
     }
+
+    /// Tells those who watch something, if there are any and the transport has a way to.
+    fn publish(&mut self, _: Vec<u8>) {}
 
     /// Whether everybody that this member may talk to can be reached.
     fn settled(&self) -> bool {

@@ -7,13 +7,14 @@
 mod settings;
 
 use super::Transport;
+use crate::certificates::check;
 use crate::config::Fleet;
 use crate::error::{Error, Result};
 use crate::member::Member;
 use crate::message::{HEADER, MAX_PAYLOAD};
 use crate::signer::SIGNATURE;
-use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex};
@@ -36,6 +37,8 @@ pub struct Zenoh {
     up: Arc<Mutex<BTreeMap<Member, bool>>>,
     opened: Instant,
     publishers: BTreeMap<Member, Publisher<'static>>,
+    house: House,
+    status: Publisher<'static>,
     prefix: String,
     me: Member,
     // Dropped in this order: first nobody hears us, then we are gone.
@@ -47,6 +50,24 @@ pub struct Zenoh {
 
 /// Word of who is up may come later than the first messages. So long, who was not heard of is waited for.
 const UNHEARD: Duration = Duration::from_secs(10);
+
+/// Members of one process. They hand their messages to each other, signed as always, and need no link.
+#[derive(Clone, Debug, Default)]
+pub struct House {
+    members: Arc<BTreeSet<Member>>,
+    boxes: Arc<Mutex<BTreeMap<Member, Arc<Letterbox>>>>,
+}
+
+impl House {
+    /// For these members.
+    pub fn new(members: impl IntoIterator<Item = Member>) -> House {
+        House { members: Arc::new(members.into_iter().collect()), boxes: Arc::default() }
+    }
+
+    fn of(&self, member: Member) -> Option<Arc<Letterbox>> {
+        self.boxes.lock().ok()?.get(&member).cloned()
+    }
+}
 
 /// Where messages wait, so many of each sender.
 #[derive(Debug)]
@@ -91,13 +112,18 @@ impl Zenoh {
     /// If its address cannot be listened on, keys and certificates are missing, or links are encrypted and the process was
     /// not started with [`Zenoh::ENVIRONMENT`].
     pub fn open(fleet: &Fleet, me: Member, peers: &[Member]) -> Result<Zenoh> {
-        if fleet.config.tls && !Zenoh::prepared() {
-            return Err(Error::Network(format!(
-                "TLS links need this process to be started with {THREADS_OF_ZENOH}='{}'",
-                Zenoh::ENVIRONMENT.1
-            )));
-        }
-        let config = settings::config(fleet, me, peers)?;
+        Zenoh::open_in(fleet, me, peers, &House::default())
+    }
+
+    /// As [`Zenoh::open`], for one of several members of this process.
+    ///
+    /// # Errors
+    /// As [`Zenoh::open`].
+    pub fn open_in(fleet: &Fleet, me: Member, peers: &[Member], house: &House) -> Result<Zenoh> {
+        check_threads(fleet)?;
+        check(fleet, me)?;
+        let far: Vec<Member> = peers.iter().copied().filter(|p| !house.members.contains(p)).collect();
+        let config = settings::config(fleet, me, &far)?;
         let config = zenoh::Config::from_json5(&config.to_string()).map_err(broken("its settings"))?;
         let address = fleet.listens(me)?;
         let session = zenoh::open(config).wait().map_err(broken(&format!("cannot listen on {address}")))?;
@@ -105,6 +131,9 @@ impl Zenoh {
         let (sender, mail) = channel();
         let waiting = peers.iter().map(|&peer| (peer, AtomicUsize::new(0))).collect();
         let letterbox = Arc::new(Letterbox { sender, waiting, lost: AtomicU64::new(0) });
+        if let Ok(mut boxes) = house.boxes.lock() {
+            boxes.insert(me, letterbox.clone());
+        }
         let door = letterbox.clone();
         let listen = session
             .declare_subscriber(format!("{prefix}/{me}/*"))
@@ -125,6 +154,9 @@ impl Zenoh {
             .declare_token(format!("{prefix}/alive/{me}"))
             .wait()
             .map_err(broken("cannot say that it is up"))?;
+        let status = session.declare_publisher(format!("{prefix}/status/{me}"));
+        let status =
+            status.congestion_control(CongestionControl::Drop).wait().map_err(broken("cannot publish"))?;
         let publishers = BTreeMap::new();
         let mut open = Zenoh {
             mail,
@@ -132,6 +164,8 @@ impl Zenoh {
             opened: Instant::now(),
             up,
             publishers,
+            house: house.clone(),
+            status,
             prefix,
             me,
             _alive: alive,
@@ -139,7 +173,7 @@ impl Zenoh {
             _listen: listen,
             session,
         };
-        for &peer in peers {
+        for peer in far {
             open.publisher(peer)?;
         }
         Ok(open)
@@ -158,6 +192,60 @@ impl Zenoh {
     }
 }
 
+fn check_threads(fleet: &Fleet) -> Result<()> {
+    if fleet.config.tls && !Zenoh::prepared() {
+        return Err(Error::Network(format!(
+            "TLS links need this process to be started with {THREADS_OF_ZENOH}='{}'",
+            Zenoh::ENVIRONMENT.1
+        )));
+    }
+    Ok(())
+}
+
+/// The links of one who watches.
+#[derive(Debug)]
+pub struct Ears {
+    up: Arc<Mutex<BTreeMap<Member, bool>>>,
+    _subscribers: [Subscriber<()>; 2],
+    _session: Session,
+}
+
+impl Ears {
+    /// Who came up, and whether it is still up.
+    pub fn up(&self) -> BTreeMap<Member, bool> {
+        self.up.lock().map(|up| up.clone()).unwrap_or_default()
+    }
+}
+
+/// Listens to what members say of themselves.
+pub fn watch_status(fleet: &Fleet, take: impl Fn(&[u8]) + Send + Sync + 'static) -> Result<Ears> {
+    check_threads(fleet)?;
+    check(fleet, Member::OBSERVER)?;
+    let config = settings::observer(fleet)?;
+    let config = zenoh::Config::from_json5(&config.to_string()).map_err(broken("its settings"))?;
+    let session = zenoh::open(config).wait().map_err(broken("cannot watch"))?;
+    let prefix = prefix(fleet);
+    let status = session
+        .declare_subscriber(format!("{prefix}/status/*"))
+        .callback(move |sample| {
+            if sample.payload().len() <= HEADER + MAX_PAYLOAD + SIGNATURE {
+                take(&sample.payload().to_bytes());
+            }
+        })
+        .wait()
+        .map_err(broken("cannot subscribe"))?;
+    let up = Arc::new(Mutex::new(BTreeMap::new()));
+    let seen = up.clone();
+    let alive = session
+        .liveliness()
+        .declare_subscriber(format!("{prefix}/alive/*"))
+        .history(true)
+        .callback(move |sample| notice(&seen, &sample))
+        .wait()
+        .map_err(broken("cannot watch who is up"))?;
+    Ok(Ears { up, _subscribers: [status, alive], _session: session })
+}
+
 fn prefix(fleet: &Fleet) -> String {
     format!("fleet/{}", fleet.config.fleet)
 }
@@ -165,18 +253,22 @@ fn prefix(fleet: &Fleet) -> String {
 impl Letterbox {
     /// Takes a message from the network. The access control has seen to it that a key ends with its sender's name.
     fn deliver(&self, sample: &zenoh::sample::Sample) {
-        let waiting = last_name(sample).and_then(|sender| self.waiting.get_key_value(&sender));
+        let payload = sample.payload();
+        // Too long to be a message: nothing of it is copied, and what is left is no message either.
+        let fits = payload.len() <= HEADER + MAX_PAYLOAD + SIGNATURE;
+        self.put(last_name(sample), || if fits { payload.to_bytes().into_owned() } else { vec![] });
+    }
+
+    /// Keeps a message of somebody, if there is room.
+    fn put(&self, sender: Option<Member>, bytes: impl FnOnce() -> Vec<u8>) {
+        let waiting = sender.and_then(|sender| self.waiting.get_key_value(&sender));
         let Some((&sender, waiting)) = waiting.filter(|(_, n)| n.load(Ordering::Relaxed) < WAITING) else {
             self.lost.fetch_add(1, Ordering::Relaxed);
             return;
         };
-        let payload = sample.payload();
-        // Too long to be a message: nothing of it is copied, and what is left is no message either.
-        let fits = payload.len() <= HEADER + MAX_PAYLOAD + SIGNATURE;
-        let bytes = if fits { payload.to_bytes().into_owned() } else { vec![] };
         waiting.fetch_add(1, Ordering::Relaxed);
         // Nobody listens any more when this fails.
-        let _ = self.sender.send((sender, bytes));
+        let _ = self.sender.send((sender, bytes()));
     }
 
     fn taken(&self, (sender, bytes): (Member, Vec<u8>)) -> Vec<u8> {
@@ -200,8 +292,22 @@ fn notice(up: &Mutex<BTreeMap<Member, bool>>, sample: &zenoh::sample::Sample) {
     };
 }
 
+impl Drop for Zenoh {
+    fn drop(&mut self) {
+        if let Ok(mut boxes) = self.house.boxes.lock() {
+            boxes.remove(&self.me);
+        }
+    }
+}
+
 impl Transport for Zenoh {
     fn send(&mut self, to: Member, bytes: Vec<u8>) -> Result<()> {
+        if self.house.members.contains(&to) {
+            if let Some(neighbour) = self.house.of(to) {
+                neighbour.put(Some(self.me), || bytes);
+            }
+            return Ok(());
+        }
         self.publisher(to)?.put(bytes).wait().map_err(broken("cannot send"))
     }
 
@@ -216,11 +322,17 @@ impl Transport for Zenoh {
         }
     }
 
+    fn publish(&mut self, bytes: Vec<u8>) {
+        // Nobody needs to watch.
+        let _ = self.status.put(bytes).wait();
+    }
+
     fn settled(&self) -> bool {
         // What is sent to somebody whose subscription is not known here yet is lost.
         let listens =
             |p: &Publisher<'static>| p.matching_status().wait().is_ok_and(|status| status.matching());
-        self.publishers.values().all(listens)
+        let mut here = self.letterbox.waiting.keys().filter(|p| self.house.members.contains(*p));
+        here.all(|&p| self.house.of(p).is_some()) && self.publishers.values().all(listens)
     }
 
     fn lost(&mut self) -> u64 {
@@ -228,9 +340,13 @@ impl Transport for Zenoh {
     }
 
     fn alive(&self, member: Member) -> bool {
+        if self.house.members.contains(&member) {
+            return self.house.of(member).is_some();
+        }
         match self.up.lock().ok().and_then(|up| up.get(&member).copied()) {
             Some(up) => up,
-            None => self.opened.elapsed() < UNHEARD,
+            // Who is no peer, because it was revoked, is not waited for at all.
+            None => self.letterbox.waiting.contains_key(&member) && self.opened.elapsed() < UNHEARD,
         }
     }
 }

@@ -10,6 +10,12 @@ use std::sync::Arc;
 
 /// A team with random weights that are large enough for its decisions to differ.
 pub fn team(envs: &dyn Envs, seed: u64) -> (Arc<Policy>, Sharing) {
+    let network = network(envs, seed);
+    (Arc::new(network.policy().unwrap()), network.sharing())
+}
+
+/// Its network.
+pub fn network(envs: &dyn Envs, seed: u64) -> Network {
     let group = envs.spec().group.parse().unwrap();
     let setting = interface(envs.spec(), NetworkKind::Equivariant).unwrap();
     let config = NetworkConfig::usual(setting, NetworkKind::Equivariant, &group);
@@ -22,20 +28,22 @@ pub fn team(envs: &dyn Envs, seed: u64) -> (Arc<Policy>, Sharing) {
         false => values,
     });
     network.set_parameters(scaled.collect::<Vec<Vec<f32>>>()).unwrap();
-    (Arc::new(network.policy().unwrap()), network.sharing())
+    network
 }
 
 /// A team, and its world to make environments of.
 pub struct Team {
     pub policy: Arc<Policy>,
     pub sharing: Sharing,
+    pub network: Network,
     world: WorldConfig,
 }
 
 impl Team {
     fn new(world: WorldConfig, seed: u64) -> Team {
         let (policy, sharing) = team(&*envs(&world), seed);
-        Team { policy, sharing, world }
+        let network = network(&*envs(&world), seed);
+        Team { policy, sharing, network, world }
     }
 
     pub fn envs(&self) -> Box<dyn Envs> {

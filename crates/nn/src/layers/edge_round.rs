@@ -13,6 +13,7 @@ use super::messages::{Heard, Messages, MessagesWeights, MessagesWork, Sent};
 use super::stack::{check_weights, not_its_coefficients};
 use super::{Linear, LinearWork, Space};
 use crate::error::{Error, Result};
+use crate::ranges::trimmed_mean;
 use equimarl_group::Rep;
 use equimarl_kernels::edges::Columns;
 use equimarl_kernels::linear::Packed;
@@ -157,6 +158,34 @@ impl EdgeRound {
         work: &mut EdgeRoundWork,
         out: &mut [f32],
     ) -> Result<()> {
+        self.one_of(weights, own, (agents, others), work, out, false)
+    }
+
+    /// As [`EdgeRound::one`], with the mean over other agents' messages without the least and the largest of each number where
+    /// there are three or more.
+    ///
+    /// # Errors
+    /// As [`EdgeRound::one`].
+    pub fn one_trimmed(
+        &self,
+        weights: &EdgeRoundWeights,
+        own: &[f32],
+        heard: (Sent<'_>, &[Sent<'_>]),
+        work: &mut EdgeRoundWork,
+        out: &mut [f32],
+    ) -> Result<()> {
+        self.one_of(weights, own, heard, work, out, true)
+    }
+
+    fn one_of(
+        &self,
+        weights: &EdgeRoundWeights,
+        own: &[f32],
+        (agents, others): (Sent<'_>, &[Sent<'_>]),
+        work: &mut EdgeRoundWork,
+        out: &mut [f32],
+        trimmed: bool,
+    ) -> Result<()> {
         check_weights(weights.messages.len(), self.kinds())?;
         if others.len() + 1 != self.kinds() {
             return Err(self.other_kinds());
@@ -178,6 +207,19 @@ impl EdgeRound {
             kinds.zip(heard.zip(means.chunks_exact_mut(self.outputs())))
         {
             messages.one(weights, own, *heard, work, mean)?;
+        }
+        let senders = agents.features.len() / self.features.max(1);
+        if trimmed && senders >= 3 {
+            let (width, edge) = (self.outputs(), agents.edges.len() / senders);
+            let mut rows = vec![0.0; senders * width];
+            for (j, row) in rows.chunks_exact_mut(width).enumerate() {
+                // The mean of one message is that message.
+                let (edges, features) =
+                    (&agents.edges[j * edge..][..edge], &agents.features[j * self.features..]);
+                let one = Sent { edges, features: &features[..self.features] };
+                self.messages[0].one(&weights.messages[0], own, one, &mut work.messages[0], row)?;
+            }
+            trimmed_mean(&rows, width, &mut work.input[self.features..][..width]);
         }
         self.update.forward(&weights.update, &work.input, out)
     }

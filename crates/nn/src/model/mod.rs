@@ -16,6 +16,7 @@ pub use file::{read_file, write_file};
 use crate::config::NetworkConfig;
 use crate::error::{Error, Result};
 use crate::network::Network;
+use crate::ranges::MessageRanges;
 use container::{bad, one_line};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -46,6 +47,9 @@ pub struct Metadata {
     pub representations: Vec<LayerRecord>,
     /// The number of free coefficients.
     pub parameters: usize,
+    /// What agents say to each other under these weights; files that were made before have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub messages: Option<MessageRanges>,
     /// Whatever the writer added: commit, seed, steps.
     pub extra: Value,
     /// Keys that a reader must know to use the file as it is meant. Other keys that it does not know, it may leave alone.
@@ -57,10 +61,11 @@ pub struct Metadata {
 }
 
 /// The keys that this version knows.
-const KEYS: [&str; 9] = [
+const KEYS: [&str; 10] = [
     "content",
     "extra",
     "format",
+    "messages",
     "network",
     "parameters",
     "representations",
@@ -125,6 +130,7 @@ impl Metadata {
             world: world.clone(),
             representations: layers.collect(),
             parameters: plan.parameters(),
+            messages: None,
             extra: extra.clone(),
             requires: vec![],
             more: Map::new(),
@@ -292,7 +298,21 @@ impl Network {
     /// # Errors
     /// If a coefficient is not finite, or the file would be too large.
     pub fn to_bytes(&self, world: &Value, extra: &Value) -> Result<Vec<u8>> {
-        let (metadata, shapes) = Metadata::of(self.config(), Content::Coefficients, world, extra)?;
+        self.to_bytes_with(world, extra, None)
+    }
+
+    /// As [`Network::to_bytes`], with the ranges of what agents say to each other.
+    ///
+    /// # Errors
+    /// As [`Network::to_bytes`].
+    pub fn to_bytes_with(
+        &self,
+        world: &Value,
+        extra: &Value,
+        messages: Option<&MessageRanges>,
+    ) -> Result<Vec<u8>> {
+        let (mut metadata, shapes) = Metadata::of(self.config(), Content::Coefficients, world, extra)?;
+        metadata.messages = messages.cloned();
         to_bytes(&metadata, &shapes, self.parameters().into_iter().collect())
     }
 

@@ -52,23 +52,57 @@ pub fn config(fleet: &Fleet, me: Member, peers: &[Member]) -> Result<Value> {
         },
     });
     if fleet.config.tls {
-        let file = |path: &Path| match path.canonicalize() {
-            Ok(path) => Ok(path.display().to_string()),
-            Err(why) => Err(Error::file(path, why)),
-        };
-        let key = file(&fleet.secret(me, TLS_KEY))?;
-        let certificate = file(&fleet.secret(me, TLS_CERTIFICATE))?;
-        config["transport"]["link"]["tls"] = json!({
-            "root_ca_certificate": file(&fleet.authority())?,
-            "listen_private_key": key,
-            "listen_certificate": certificate,
-            "connect_private_key": key,
-            "connect_certificate": certificate,
-            "enable_mtls": true,
-            "verify_name_on_connect": true,
-            "close_link_on_expiration": true,
-        });
+        config["transport"]["link"]["tls"] = tls(fleet, me)?;
         config["access_control"] = access(fleet, me, peers);
+    }
+    Ok(config)
+}
+
+/// Both ends show certificates.
+fn tls(fleet: &Fleet, me: Member) -> Result<Value> {
+    let file = |path: &Path| match path.canonicalize() {
+        Ok(path) => Ok(path.display().to_string()),
+        Err(why) => Err(Error::file(path, why)),
+    };
+    let key = file(&fleet.secret(me, TLS_KEY))?;
+    let certificate = file(&fleet.secret(me, TLS_CERTIFICATE))?;
+    Ok(json!({
+        "root_ca_certificate": file(&fleet.authority())?,
+        "listen_private_key": key,
+        "listen_certificate": certificate,
+        "connect_private_key": key,
+        "connect_certificate": certificate,
+        "enable_mtls": true,
+        "verify_name_on_connect": true,
+        "close_link_on_expiration": true,
+    }))
+}
+
+/// The settings of one who watches: it listens nowhere and connects to everybody.
+pub fn observer(fleet: &Fleet) -> Result<Value> {
+    let protocol = if fleet.config.tls { "tls" } else { "tcp" };
+    let all: Result<Vec<String>> =
+        fleet.members().map(|member| Ok(format!("{protocol}/{}", fleet.address(member)?))).collect();
+    let mut config = json!({
+        "mode": "peer",
+        "listen": { "endpoints": [] },
+        "connect": {
+            "endpoints": all?,
+            "timeout_ms": -1,
+            "exit_on_failure": false,
+            "retry": { "period_init_ms": 100, "period_max_ms": 500, "period_increase_factor": 2 },
+        },
+        "open": { "return_conditions": { "connect_scouted": false, "declares": false } },
+        "scouting": { "multicast": { "enabled": false }, "gossip": { "enabled": false } },
+        "adminspace": { "enabled": false },
+        "transport": {
+            "unicast": { "open_timeout": 1000, "accept_timeout": 1000 },
+            "link": { "protocols": [protocol], "tx": { "lease": 1000, "keep_alive": 4 } },
+            "shared_memory": { "enabled": false },
+        },
+    });
+    if fleet.config.tls {
+        config["transport"]["link"]["tls"] = tls(fleet, Member::OBSERVER)?;
     }
     Ok(config)
 }
@@ -111,9 +145,26 @@ fn access(fleet: &Fleet, me: Member, peers: &[Member]) -> Value {
         ];
         let ids: Vec<Value> = own.iter().map(|rule| rule["id"].clone()).collect();
         rules.extend(own);
-        subjects.push(json!({ "id": name, "cert_common_names": [name] }));
+        subjects.push(json!({ "id": name, "cert_common_names": [fleet.certificate_name(*peer)] }));
         policies.push(json!({ "rules": ids, "subjects": [name] }));
     }
+    let watches = |id: &str, flow: &str, keys: Vec<String>, messages: &[&str]| json!({ "id": format!("observer {id}"), "permission": "allow", "flows": [flow], "messages": messages, "key_exprs": keys });
+    // Who watches may ask for what is put there for it, and for who is up. Nothing that it puts comes in.
+    let seen = [
+        watches("listens", "ingress", vec![format!("{prefix}/status/*")], &["declare_subscriber"]),
+        watches(
+            "watches",
+            "ingress",
+            vec![format!("{prefix}/alive/*")],
+            &["declare_liveliness_subscriber", "liveliness_query"],
+        ),
+        watches("hears", "egress", vec![format!("{prefix}/status/{me}")], &["put"]),
+        watches("sees me", "egress", vec![format!("{prefix}/alive/{me}")], &["liveliness_token"]),
+    ];
+    let ids: Vec<Value> = seen.iter().map(|rule| rule["id"].clone()).collect();
+    rules.extend(seen);
+    subjects.push(json!({ "id": "observer", "cert_common_names": [Member::OBSERVER.to_string()] }));
+    policies.push(json!({ "rules": ids, "subjects": ["observer"] }));
     json!({
         "enabled": true,
         "default_permission": "deny",

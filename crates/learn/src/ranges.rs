@@ -1,0 +1,42 @@
+//! What agents say to each other under final weights: the ranges that a model file carries.
+
+use crate::error::Result;
+use crate::evaluate::Inference;
+use equimarl_nn::{Choice, MessageRanges, Policy, RangeMeter};
+use equimarl_worlds::{End, Envs, Purpose, Stream};
+
+/// Episodes with sampled actions that are looked at. A range is a largest number, so more see a little more.
+const EPISODES: u64 = 20;
+
+/// The ranges of all messages in the first episodes of a seed; nothing for a network that decides for the whole team.
+///
+/// # Errors
+/// If the policy was made for another world, or a simulator fails.
+pub fn message_ranges(
+    policy: &Policy,
+    inference: &mut Inference,
+    envs: &mut dyn Envs,
+    seed: u64,
+) -> Result<Option<MessageRanges>> {
+    if policy.rounds() == 0 {
+        return Ok(None);
+    }
+    let mut meter = RangeMeter::new(policy);
+    let mut chosen = vec![0; envs.spec().agents];
+    for episode in 0..EPISODES {
+        envs.start(0, Stream::new(seed, Purpose::Evaluation, episode))?;
+        let mut chance = Stream::new(seed, Purpose::EvaluationAction, episode);
+        loop {
+            inference.forward(policy, [envs.world(0)].into_iter())?;
+            let (said, layers) = policy.explain(&inference.batch)?;
+            meter.look(&layers);
+            for (action, row) in chosen.iter_mut().zip(said.log_probabilities.chunks(policy.actions())) {
+                *action = Choice::Sampled.action(row, || chance.unit());
+            }
+            if envs.step_one(0, &chosen)?.end != End::Running {
+                break;
+            }
+        }
+    }
+    Ok(meter.finish())
+}
