@@ -3,6 +3,8 @@
 use crate::envs::Envs;
 use crate::error::value;
 use crate::group::Group;
+use crate::sight::Sight;
+use crate::surroundings::Surroundings;
 use equimarl_worlds::{AuditReport, Edges, GroupAction, Spec, builtin};
 use numpy::{PyArray, PyArray1, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
@@ -66,7 +68,11 @@ pub(crate) fn declared<'py>(py: Python<'py>, envs: &Envs, group: &Group) -> PyRe
     let symmetries = registry.get(&envs.world.name).map_err(value)?.symmetries(&envs.world.settings);
     entry.set_item("group", symmetries.largest)?;
     entry.set_item("image", spec.image.map(|[c, h, w]| (c, h, w)))?;
-    entry.set_item("features", &spec.features)?;
+    let features = match envs.sight {
+        Sight::Surroundings => Surroundings::rep(spec, &group.0),
+        _ => spec.features.clone(),
+    };
+    entry.set_item("features", features)?;
     let agents = acts.is_global().then(|| all(spec.agents, &|g, i| acts.agent(g, i)));
     entry.set_item("agents", agents)?;
     entry.set_item("actions", all(spec.actions.count(), &|g, a| acts.action(g, a)))?;

@@ -61,7 +61,9 @@ impl Envs {
             let some = |count: usize| registry.make(&world, &group, count);
             let mut together = Together::new(num_envs, threads, some)?;
             let sight = Sight::new(observe, together.any())?;
-            if sight == Sight::Surroundings && let Some(all) = Sight::surroundings(together.any())? {
+            if sight == Sight::Surroundings
+                && let Some(all) = Sight::surroundings(together.any())?
+            {
                 together.surround(&all);
             }
             let shape = sight.shape(together.any())?;

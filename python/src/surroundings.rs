@@ -6,6 +6,7 @@
 //!
 //! in the order of their index, without the agent itself. Whoever is out of earshot is all zeros; `heard` is 0 or 1.
 
+use equimarl_group::{Group, Rep};
 use equimarl_worlds::{Edges, GroupAction, Result, Spec, World};
 
 /// Where what stands.
@@ -29,6 +30,22 @@ impl Surroundings {
         let dim = |who: usize| spec.sender_kind(agents + who).map_or(0, |kind| acts.sender_dim(kind));
         let senders = (0..spec.sender_count()).map(dim).collect();
         Ok(Some(Surroundings { own, edge: acts.edge_dim(), agents, senders }))
+    }
+
+    /// How the group acts on them, where agents keep their number.
+    pub fn rep(spec: &Spec, group: &Group) -> String {
+        let plane = if Rep::rotation(group, 1).is_ok() { "rotation" } else { "natural" };
+        let edge = if spec.edge.is_empty() { plane } else { &spec.edge };
+        let heard = format!(" + trivial + {edge}");
+        let mut text = spec.features.clone() + &heard.repeat(spec.agents.saturating_sub(1));
+        for who in 0..spec.sender_count() {
+            text += &heard;
+            let kind = spec.sender_kind(spec.agents + who).and_then(|kind| spec.senders.get(kind));
+            if let Some(features) = kind.map(|kind| &kind.features).filter(|features| !features.is_empty()) {
+                text += &format!(" + {features}");
+            }
+        }
+        text
     }
 
     /// How many numbers.

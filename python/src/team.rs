@@ -117,12 +117,17 @@ impl Team {
         let seen = observations.try_readonly().map_err(|_| value("`observations` are being written"))?;
         let seen = seen.as_slice().map_err(|_| value("`observations` are not contiguous"))?;
         // Where surroundings are observed, edges are read from the world, and the rest is what the network sees.
-        let surrounded = envs.filter(|envs| envs.sight == Sight::Surroundings && seen.len() % envs.size() == 0);
+        let surrounded =
+            envs.filter(|envs| envs.sight == Sight::Surroundings && seen.len() % envs.size() == 0);
         let alone: Vec<f32>;
         let seen = match surrounded {
             None => seen,
             Some(envs) => {
-                alone = seen.chunks(envs.size()).flat_map(|all| &all[..self.numbers.min(all.len())]).copied().collect();
+                alone = seen
+                    .chunks(envs.size())
+                    .flat_map(|all| &all[..self.numbers.min(all.len())])
+                    .copied()
+                    .collect();
                 &alone
             }
         };

@@ -434,3 +434,11 @@ def test_images_turn_as_pixels_do() -> None:
 
 def test_points_that_permutations_need() -> None:
     assert [fewest_points(n) for n in (1, 2, 3, 4, 6, 8, 12)] == [0, 2, 3, 4, 5, 8, 7]
+
+
+def test_our_particles_through_their_surroundings() -> None:
+    """The statistical tier sees what an agent sees: itself, and the ways from others and from landmarks."""
+    zoo = pytest.importorskip("equimarl.zoo", reason="PettingZoo is not installed")
+    report = audit(zoo.parallel_env("spread"), "D4", episodes=40, max_steps=5, tier="statistical")
+    assert report.verdict == "not refuted", report
+    assert audit(zoo.parallel_env("spread"), "D4", steps=100).verdict == "holds"

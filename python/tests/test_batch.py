@@ -135,7 +135,7 @@ def test_the_last_observation_is_kept(world: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("world", FEATURES)
 def test_surroundings_are_features_and_edges(world: dict[str, Any]) -> None:
-    """By what is known of particles: the features end with the place, an edge is the way to the other one."""
+    """By what is known of particles: the features end with the place, an edge is the way from the other one."""
     batch = equimarl.Batch(**world, num_envs=40, seed=3)
     alone = equimarl.Batch(**world, num_envs=40, seed=3, observe="features")
     batch.reset(), alone.reset()
@@ -156,7 +156,7 @@ def test_surroundings_are_features_and_edges(world: dict[str, Any]) -> None:
         for agent in range(agents):
             for k, other in enumerate(j for j in range(agents) if j != agent):
                 heard, edge = seen[:, agent, own + 3 * k], seen[:, agent, own + 3 * k + 1 : own + 3 * k + 3]
-                way = places[:, other] - places[:, agent]
+                way = places[:, agent] - places[:, other]
                 near = np.linalg.norm(way, axis=-1) <= radius
                 assert np.array_equal(heard == 1, near) and np.array_equal(heard == 0, ~near)
                 assert np.allclose(edge, np.where(near[:, None], way, 0), atol=1e-6)

@@ -625,3 +625,16 @@ def test_moves_of_the_pond_are_those_of_the_spec() -> None:
     choices = equimarl.rep("D4", "perm[0 4 1 2 3; 0 1 4 3 2]")
     for g in range(8):
         assert (arrows.matrices(g) @ MOVES.T == (MOVES.T @ choices.matrices(g))).all()
+
+
+def test_a_team_of_particles_plays_in_its_surroundings(tmp_path: Path) -> None:
+    """What agents see beside themselves is more than the team takes; it reads from the environment whom it hears."""
+    run = equimarl.train("spread", "equivariant", seed=1, out=tmp_path / "spread", **SHORT)
+    team = equimarl.load(run)
+    batch = equimarl.Batch("spread", num_envs=4, seed=2)
+    alone = equimarl.Batch("spread", num_envs=4, seed=2, observe="features")
+    actions = team.act(batch.reset(), batch)
+    assert actions.shape == (4, 3)
+    assert np.array_equal(actions, team.act(alone.reset(), alone))
+    with pytest.raises(ValueError, match="sees an array of the shape"):
+        team.act(batch.observations[..., :-1], batch)

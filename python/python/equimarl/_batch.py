@@ -53,7 +53,7 @@ class Batch:
                                                          equal observations. Worlds without images have
                                                          ``"features"``, float32 vectors of an agent alone, and
                                                          ``"surroundings"``: own features; per other agent 1 if it is
-                                                         heard and the edge vector to it; per sender (a landmark) the
+                                                         heard and the edge vector from it; per sender (a landmark) the
                                                          same and its features; zeros for who is not heard
     `final_observations` as `observations`               the last observations of episodes that just ended
     `actions`            environments, agents            int32: what agents do in the next step
