@@ -121,14 +121,14 @@ pub fn header(team: &Team, run: &RunConfig, transport: &str) -> Result<Value> {
 }
 
 fn in_process(args: &Args, team: &Team) -> Result<ExitCode> {
+    let usual = || std::thread::available_parallelism().map_or(1, usize::from);
+    let threads = args.threads.unwrap_or_else(usual);
+    ensure!((1..=1024).contains(&threads), "--threads must be between 1 and 1024, not {threads}");
     let run = args.plan.apply(RunConfig::default());
     let mut host = team.host(run.plan(), Signer::Open)?;
     let faults = args.faults.faults(team.agents())?;
     let fallback = args.faults.fallback(&team.spec)?;
     let defence = args.robust.defence(team);
-    if let Some(warning) = args.robust.warning(team).filter(|_| !args.quiet && !args.json) {
-        eprintln!("{warning}");
-    }
     let agents: Result<Vec<Agent>> = (0..team.agents())
         .map(|index| {
             let crash = args.crash.iter().filter(|c| c.agent == index).map(|c| c.step).min();
@@ -140,11 +140,11 @@ fn in_process(args: &Args, team: &Team) -> Result<ExitCode> {
     if let Some(log) = &log {
         log.about(&header(team, &run, "in-process")?);
     }
-    let usual = || std::thread::available_parallelism().map_or(1, usize::from);
-    let threads = args.threads.unwrap_or_else(usual);
-    ensure!((1..=1024).contains(&threads), "--threads must be between 1 and 1024, not {threads}");
     let stop = Stop::listen()?;
     stop.insist(|| eprintln!("stopped in the middle of a step"));
+    if let Some(warning) = args.robust.warning(team).filter(|_| !args.quiet && !args.json) {
+        eprintln!("{warning}");
+    }
     let mut live = Live::new(args.quiet || args.json, true);
     pool::run(&mut host, agents?, &faults, log.clone(), threads, &mut |host, _| {
         live.show(host);
