@@ -18,6 +18,10 @@ use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 /// Far more than fit into memory with any world, and few enough to be counted without overflow.
 const MOST: usize = 1 << 20;
 const MOST_THREADS: usize = 256;
+/// Bytes of a state per agent, roughly.
+const STATE: usize = 64;
+/// Environments that would take more memory than this are refused before they are made.
+const MOST_BYTES: usize = 1 << 35;
 
 /// The environments whose episodes ended, the episodes' returns and their lengths.
 type Episodes<'py> = (Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<i64>>);
@@ -57,7 +61,25 @@ impl Envs {
         let registry = builtin();
         let world = configured(&registry, world, options)?;
         let make = || {
+            let one = |group: &equimarl_group::Group| -> equimarl_worlds::Result<()> {
+                let one = registry.make(&world, group, 1)?;
+                let sight = Sight::new(observe, &*one)?;
+                let numbers: usize = sight.shape(&*one)?.iter().product::<usize>().max(1);
+                // Observations twice, and what a state takes, roughly.
+                let each = one.spec().agents.saturating_mul(numbers.saturating_mul(8).saturating_add(STATE));
+                let all = each.saturating_mul(num_envs);
+                if all > MOST_BYTES {
+                    return Err(equimarl_worlds::Error::BadWorld(format!(
+                        "{num_envs} environments of {} would take about {} GB; at most {} are made: use fewer, or fewer agents",
+                        world.name,
+                        all >> 30,
+                        MOST_BYTES >> 30
+                    )));
+                }
+                Ok(())
+            };
             let group = registry.get(&world.name)?.symmetries(&world.settings).usual.parse()?;
+            one(&group)?;
             let some = |count: usize| registry.make(&world, &group, count);
             let mut together = Together::new(num_envs, threads, some)?;
             let sight = Sight::new(observe, together.any())?;

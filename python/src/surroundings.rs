@@ -4,7 +4,8 @@
 //! [ own features | per other agent: heard, edge | per sender: heard, edge, its features ]
 //! ```
 //!
-//! in the order of their index, without the agent itself. Whoever is out of earshot is all zeros; `heard` is 0 or 1.
+//! in the order of their index, without the agent itself. Whoever is out of earshot is all zeros; `heard` is 0 or 1. Vectors are
+//! (down, right), as everywhere here.
 
 use equimarl_group::{Group, Rep};
 use equimarl_worlds::{Edges, GroupAction, Result, Spec, World};
@@ -15,8 +16,8 @@ pub(crate) struct Surroundings {
     own: usize,
     edge: usize,
     agents: usize,
-    /// One per sender: how many features it has.
-    senders: Vec<usize>,
+    /// Where the numbers of each other agent and of each sender begin, and where all end.
+    starts: Vec<usize>,
 }
 
 impl Surroundings {
@@ -28,8 +29,13 @@ impl Surroundings {
         }
         let acts = GroupAction::new(spec)?;
         let dim = |who: usize| spec.sender_kind(agents + who).map_or(0, |kind| acts.sender_dim(kind));
-        let senders = (0..spec.sender_count()).map(dim).collect();
-        Ok(Some(Surroundings { own, edge: acts.edge_dim(), agents, senders }))
+        let edge = acts.edge_dim();
+        let mut starts = vec![own];
+        for other in 0..agents - 1 + spec.sender_count() {
+            let features = other.checked_sub(agents - 1).map_or(0, dim);
+            starts.push(starts[other] + 1 + edge + features);
+        }
+        Ok(Some(Surroundings { own, edge, agents, starts }))
     }
 
     /// How the group acts on them, where agents keep their number.
@@ -50,13 +56,7 @@ impl Surroundings {
 
     /// How many numbers.
     pub fn len(&self) -> usize {
-        self.at(self.agents - 1 + self.senders.len())
-    }
-
-    /// Where the numbers of the `other`-th begin.
-    fn at(&self, other: usize) -> usize {
-        let senders = other.saturating_sub(self.agents - 1);
-        self.own + other * (1 + self.edge) + self.senders[..senders].iter().sum::<usize>()
+        self.starts.last().copied().unwrap_or(self.own)
     }
 
     /// Writes them.
@@ -66,7 +66,7 @@ impl Surroundings {
         world.neighbours(agent, edges);
         for (from, vector) in edges.iter() {
             let other = if from > agent { from - 1 } else { from };
-            let out = &mut out[self.at(other)..self.at(other + 1)];
+            let out = &mut out[self.starts[other]..self.starts[other + 1]];
             out[0] = 1.0;
             out[1..=self.edge].copy_from_slice(vector);
             if from >= self.agents {

@@ -9,9 +9,10 @@ use equimarl_learn::{Learned, RunFolder, world_of};
 use equimarl_nn::{Choice, Metadata, Network};
 use equimarl_worlds::scene::Scene;
 use equimarl_worlds::{
-    Controller, Described, Edges, Error, Loose, Outcome, Purpose, Result, Spec, Stream, World, builtin,
+    Controller, Described, Edges, Error, Loose, Outcome, Purpose, Result, Senders, Spec, Stream, World,
+    builtin,
 };
-use numpy::{PyArrayDyn, PyArrayMethods};
+use numpy::{PyArrayDyn, PyArrayMethods, PyUntypedArrayMethods};
 use pyo3::exceptions::PyFileNotFoundError;
 use pyo3::prelude::*;
 use std::path::{Path, PathBuf};
@@ -28,7 +29,7 @@ pub(crate) struct Team {
     numbers: usize,
     described: Option<Described>,
     metadata: Metadata,
-    parameters: usize,
+    network: Network,
     playing: Mutex<Playing>,
 }
 
@@ -36,6 +37,22 @@ struct Playing {
     greedy: Learned,
     sampled: Learned,
     stream: Stream,
+    /// The senders that both were made for.
+    senders: Vec<Senders>,
+}
+
+/// A policy that looks at states with these senders.
+fn playing(network: &Network, spec: &Spec, senders: &[Senders]) -> equimarl_learn::Result<Playing> {
+    let spec = Arc::new(Spec { senders: senders.to_vec(), ..spec.clone() });
+    let shown = Loose::new(vec![Shown::nothing(&spec)])?;
+    let policy = network.policy()?;
+    let learned = |choice| Learned::new(policy.clone(), &network.sharing(), choice, &shown);
+    Ok(Playing {
+        greedy: learned(Choice::Greedy)?,
+        sampled: learned(Choice::Sampled)?,
+        stream: Stream::new(0, Purpose::Action, 0),
+        senders: senders.to_vec(),
+    })
 }
 
 #[pymethods]
@@ -54,16 +71,9 @@ impl Team {
                 envs.spec().clone()
             }
         };
-        let shown = Loose::new(vec![Shown::nothing(&spec)]).map_err(value)?;
-        let policy = network.policy().map_err(value)?;
-        let learned = |choice| Learned::new(policy.clone(), &network.sharing(), choice, &shown).map_err(own);
-        let playing = Playing {
-            greedy: learned(Choice::Greedy)?,
-            sampled: learned(Choice::Sampled)?,
-            stream: Stream::new(0, Purpose::Action, 0),
-        };
-        let (numbers, parameters) = (numbers(&spec).map_err(value)?, network.values().len());
-        Ok(Team { spec, numbers, described, metadata, parameters, playing: Mutex::new(playing) })
+        let playing = Mutex::new(playing(&network, &spec, &spec.senders).map_err(own)?);
+        let numbers = numbers(&spec).map_err(value)?;
+        Ok(Team { spec, numbers, described, metadata, network, playing })
     }
 
     /// The declaration of its world, as JSON.
@@ -99,7 +109,7 @@ impl Team {
     /// Free numbers of the network.
     #[getter]
     fn parameters(&self) -> usize {
-        self.parameters
+        self.network.values().len()
     }
 
     /// The actions of all agents of one state, who see `observations` [agents, numbers]. Whom they hear is given, or what
@@ -117,8 +127,9 @@ impl Team {
         let seen = observations.try_readonly().map_err(|_| value("`observations` are being written"))?;
         let seen = seen.as_slice().map_err(|_| value("`observations` are not contiguous"))?;
         // Where surroundings are observed, edges are read from the world, and the rest is what the network sees.
+        let team = observations.shape().first().copied().unwrap_or(0);
         let surrounded =
-            envs.filter(|envs| envs.sight == Sight::Surroundings && seen.len() % envs.size() == 0);
+            envs.filter(|envs| envs.sight == Sight::Surroundings && seen.len() == team * envs.size());
         let alone: Vec<f32>;
         let seen = match surrounded {
             None => seen,
@@ -146,7 +157,7 @@ impl Team {
             )));
         }
         let mut all = vec![Edges::default(); agents];
-        let mut senders = vec![];
+        let (mut senders, mut kinds) = (vec![], self.spec.senders.clone());
         match (heard, envs) {
             (Some(heard), _) => self.hear(&heard, &mut all)?,
             (None, Some(envs)) => envs.with_world(environment, |world| {
@@ -158,16 +169,27 @@ impl Team {
                         world.agents()
                     )));
                 }
+                let alike = |(a, b): (&Senders, &Senders)| a.kind == b.kind && a.features == b.features;
+                let there = &world.spec().senders;
+                if there.len() != kinds.len() || !there.iter().zip(&kinds).all(alike) {
+                    return Err(value("this team hears other kinds of senders than the environment has"));
+                }
+                // There may be more or fewer of each than in training.
+                kinds.clone_from(there);
                 (0..agents).for_each(|agent| world.neighbours(agent, &mut all[agent]));
                 senders = self.senders(world)?;
                 Ok(())
             })?,
             (None, None) => {}
         }
-        let spec = Arc::new(Spec { agents, ..(*self.spec).clone() });
+        let spec = Arc::new(Spec { agents, senders: kinds.clone(), ..(*self.spec).clone() });
         let shown = Shown { spec, numbers, seen: seen.to_vec(), heard: all, senders };
         let mut playing = self.playing.lock().unwrap_or_else(PoisonError::into_inner);
-        let Playing { greedy: first, sampled, stream } = &mut *playing;
+        if playing.senders != kinds {
+            let stream = playing.stream.clone();
+            *playing = Playing { stream, ..self::playing(&self.network, &self.spec, &kinds).map_err(value)? };
+        }
+        let Playing { greedy: first, sampled, stream, .. } = &mut *playing;
         if let Some(seed) = seed {
             *stream = Stream::new(seed, Purpose::Action, 0);
         }

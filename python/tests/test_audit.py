@@ -58,7 +58,7 @@ def test_a_wrong_declaration_of_our_world_is_refused() -> None:
         with pytest.raises(ValueError, match=part):
             audit(batch, wrong)
     with pytest.raises(ValueError, match="moves agents, and `agents` is not given"):
-        audit(equimarl.Batch("traffic"), GroupAction("C4", observations="image", actions="2*trivial"))
+        audit(equimarl.Batch("traffic"), GroupAction("C4", observations="image", actions="perm[1 0]"))
 
 
 def test_the_start_of_traffic_is_not_symmetric() -> None:

@@ -384,3 +384,18 @@ def test_forks() -> None:
         stop.set()
         thread.join()
     assert "make a new Batch after the fork" in said
+
+
+def test_more_than_fits_is_refused_before_it_is_made() -> None:
+    for options in (
+        {"world": "traffic", "num_envs": 1 << 20, "rows": 100, "cols": 100},
+        {"world": "spread", "agents": 100_000, "radius": 0.01},
+    ):
+        with pytest.raises(ValueError, match="would take about"):
+            equimarl.Batch(**options)
+    for options in ({"num_envs": -1}, {"threads": -1}):
+        with pytest.raises(ValueError, match="must be at least 1"):
+            equimarl.Batch("wildlife", **options)
+    for seed in (1.5, "a", None):
+        with pytest.raises(TypeError, match="whole number"):
+            equimarl.Batch("wildlife", seed=seed)  # type: ignore[arg-type]

@@ -638,3 +638,81 @@ def test_a_team_of_particles_plays_in_its_surroundings(tmp_path: Path) -> None:
     assert np.array_equal(actions, team.act(alone.reset(), alone))
     with pytest.raises(ValueError, match="sees an array of the shape"):
         team.act(batch.observations[..., :-1], batch)
+
+
+def test_a_team_plays_with_more_agents_and_other_landmarks(tmp_path: Path) -> None:
+    """Senders are known by their kind: the second prey is no obstacle, whatever there was in training.
+
+    The oracle reads whom agents hear from their surroundings, and asks the bare network.
+    """
+    cases: list[tuple[str, dict[str, int], list[tuple[int, int]]]] = [
+        ("spread", {"agents": 4, "landmarks": 4}, [(4, 0)]),
+        ("spread", {"agents": 3, "landmarks": 1}, [(1, 0)]),
+        ("tag", {"prey": 2, "obstacles": 1}, [(2, 2), (1, 0)]),
+        ("tag", {"prey": 1, "obstacles": 2}, [(1, 2), (2, 0)]),
+    ]
+    runs = {
+        world: equimarl.train(world, "equivariant", seed=1, out=tmp_path / world, **SHORT) for world in ("spread", "tag")
+    }
+    teams = {world: equimarl.load(run) for world, run in runs.items()}
+    for world, options, kinds in cases:
+        network = equimarl._core.Model.load(str(runs[world].path / "model.safetensors"))
+        batch = equimarl.Batch(world, num_envs=16, seed=2, **options)
+        batch.reset()
+        for _ in range(4):
+            actions = teams[world].act(batch.observations, batch)
+            for e, seen in enumerate(batch.observations):
+                logits = network.forward(*heard(seen, kinds))[0]
+                assert np.array_equal(actions[e], logits.argmax(1)), (world, options)
+            batch.step(actions)
+
+
+def heard(seen: Any, kinds: list[tuple[int, int]], own: int = 4) -> tuple[Any, ...]:
+    """Own features, who hears whom with which edge, and the same for senders: so many of each kind, with so many features."""
+    agents = len(seen)
+    edges: list[tuple[int, int, Any]] = []
+    others: list[list[tuple[int, Any, Any]]] = [[] for _ in kinds]
+    for i, row in enumerate(seen):
+        at = own
+        for j in (j for j in range(agents) if j != i):
+            if row[at]:
+                edges.append((i, j, row[at + 1 : at + 3]))
+            at += 3
+        for k, (count, features) in enumerate(kinds):
+            for _ in range(count):
+                if row[at]:
+                    others[k].append((i, row[at + 1 : at + 3], row[at + 3 : at + 3 + features]))
+                at += 3 + features
+        assert at == len(row)
+
+    def rows(values: list[Any], width: int) -> Any:
+        return np.array(values, np.float32).reshape(len(values), width)
+
+    return (
+        np.ascontiguousarray(seen[:, :own]),
+        np.array([e[0] for e in edges], np.int64),
+        np.array([e[1] for e in edges], np.int64),
+        rows([e[2] for e in edges], 2),
+        [
+            (np.array([o[0] for o in all_of], np.int64), rows([o[1] for o in all_of], 2), rows([o[2] for o in all_of], features))
+            for all_of, (_, features) in zip(others, kinds, strict=True)
+        ],
+    )
+
+
+def test_what_broke_an_environment_is_raised_also_if_it_cannot_be_closed(tmp_path: Path) -> None:
+    class Broken(Pond):
+        def step(self, actions: Any) -> Any:
+            raise KeyError("step broke")
+
+        def close(self) -> None:
+            raise OSError("cannot close")
+
+    with pytest.raises(KeyError, match="step broke") as caught:
+        equimarl.train(Broken, "plain", spec=SPEC, out=tmp_path / "a", **SHORT)
+    assert any("cannot close" in note for note in caught.value.__notes__)
+
+
+def test_settings_whose_names_python_keeps_for_itself(tmp_path: Path) -> None:
+    run = equimarl.train("wildlife", "plain", drones=2, grid=5, out=tmp_path / "a", lambda_=0.5, **SHORT)
+    assert "lambda = 0.5" in (run.path / "config.toml").read_text()

@@ -163,6 +163,8 @@ fn welcomes_of_a_run_that_is_over_change_nothing_in_the_next() {
         assert!(moments.iter().all(|m| m.said.iter().all(Option::is_some)), "somebody did not answer");
         (moments.into_iter().map(|m| m.actions).collect::<Vec<_>>(), refused, world.replayed)
     };
+    // Links between agents settle in a run of their own: a message that is sent before that is missed, and changes decisions.
+    run(false);
     let (first, ..) = run(false);
     // The same episode again: everybody is in the new run and stays there, whatever it is told of the old one.
     let (second, refused, replayed) = run(true);

@@ -1,5 +1,6 @@
 """Thousands of environments at once, in arrays that are written in place."""
 
+import operator
 import weakref
 from collections.abc import Mapping
 from typing import Any, Literal, TypedDict
@@ -54,7 +55,9 @@ class Batch:
                                                          ``"features"``, float32 vectors of an agent alone, and
                                                          ``"surroundings"``: own features; per other agent 1 if it is
                                                          heard and the edge vector from it; per sender (a landmark) the
-                                                         same and its features; zeros for who is not heard
+                                                         same and its features; zeros for who is not heard.
+                                                         Vectors are (down, right): agents of ``spread`` and ``tag``
+                                                         know their velocity and their place
     `final_observations` as `observations`               the last observations of episodes that just ended
     `actions`            environments, agents            int32: what agents do in the next step
     `rewards`            environments                    float32: a team shares its reward
@@ -81,6 +84,10 @@ class Batch:
         **options: bool | int | float | str,
     ) -> None:
         self._seed: int | None = _checked_seed(seed)
+        for name, number in (("num_envs", num_envs), ("threads", threads)):
+            # What Rust's numbers cannot hold.
+            if isinstance(number, int | np.integer) and not 0 <= number < 2**63:
+                raise ValueError(f"`{name}` is {number}; it must be at least 1")
         self._envs = _core.Envs(world, num_envs, threads, observe, options)
         self._world = world
         envs, given = self._envs, dict(buffers or {})
@@ -231,9 +238,13 @@ class Batch:
 
 
 def _checked_seed(seed: int) -> int:
-    if not 0 <= seed < 2**64:
+    try:
+        number = operator.index(seed)
+    except TypeError:
+        raise TypeError(f"a seed is a whole number from 0 to 2**64 - 1, not {seed!r}") from None
+    if not 0 <= number < 2**64:
         raise ValueError(f"a seed is a whole number from 0 to 2**64 - 1, not {seed}")
-    return int(seed)
+    return number
 
 
 def _buffer(given: dict[str, NDArray[Any]], name: str, shape: tuple[int, ...], kind: type[np.generic]) -> NDArray[Any]:

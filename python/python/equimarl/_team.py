@@ -120,13 +120,15 @@ class Team:
     def _state(
         self, seen: NDArray[np.float32], env: Any, state: int, agents: list[Any], greedy: bool, seed: int | None
     ) -> list[int]:
+        if len(seen) == 0:
+            raise ValueError("there are no agents in `observations`")
         envs = own_envs(env) if self._note is None else None
         # Of surroundings, a team takes what is its own, and reads the rest from the environment.
         surrounded = envs is not None and envs.sight == "surroundings" and seen[0].shape == envs.shape
         flat_features = self._spec["image"] is None and seen[0].size == self._shape[0]
         if seen[0].shape != self._shape and not flat_features and not surrounded:
             raise ValueError(f"an agent of this team sees an array of the shape {self._shape}, not {seen[0].shape}")
-        flat = np.ascontiguousarray(seen.reshape(-1), np.float32)
+        flat = np.ascontiguousarray(seen.reshape(len(seen), -1), np.float32)
         if self._note is not None and self._note.get("bytes"):
             flat = flat / np.float32(255)
         if self._note is None:

@@ -98,6 +98,8 @@ def train(
     Traceback (most recent call last):
     ValueError: there is no setting `drone`; ...; options of wildlife: drones, grid
     """
+    # Two settings have names that Python keeps for itself.
+    settings = {{"lambda_": "lambda", "from_": "from"}.get(key, key): value for key, value in settings.items()}
     given: dict[str, Any] = {"seed": seed, **settings}
     for key, value in (("steps", steps), ("learning_rate", learning_rate), ("group", group)):
         if value is not None:
@@ -122,6 +124,9 @@ def train(
     try:
         made = _core.begin(folder, environments.name, environments.world, method, preset, given)
         return _first(Path(made), environments.world, callback, progress)
+    except BaseException as error:
+        _close_after(environments, error)
+        raise
     finally:
         environments.close()
 
@@ -150,9 +155,21 @@ def resume(
         if steps is not None:
             _core.extend(folder, world, steps)
         return _run(folder, world, callback, progress)
+    except BaseException as error:
+        if environments is not None:
+            _close_after(environments, error)
+        raise
     finally:
         if environments is not None:
             environments.close()
+
+
+def _close_after(environments: Any, error: BaseException) -> None:
+    """Closes what is broken. What broke it is what is raised; that it does not close either is a note."""
+    try:
+        environments.close()
+    except Exception as failed:
+        error.add_note(f"closing the environments failed as well: {failed!r}")
 
 
 def _environments(env: Any, spec: Spec | None) -> Environments:

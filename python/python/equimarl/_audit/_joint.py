@@ -249,7 +249,8 @@ def check_env(env: Any) -> None:
     if hasattr(env, "agent_iter") or hasattr(env, "agent_selection"):
         raise TypeError("this environment takes turns (AEC); convert it with pettingzoo.utils.aec_to_parallel")
     if missing:
-        raise TypeError(f"{type(env).__name__} is no PettingZoo ParallelEnv: it has no {', '.join(missing)}")
+        hint = "; equimarl.zoo.parallel_env makes one of the same world" if type(env).__name__ == "Batch" else ""
+        raise TypeError(f"{type(env).__name__} is no PettingZoo ParallelEnv: it has no {', '.join(missing)}{hint}")
 
 
 def _slices(sizes: list[int]) -> list[slice]:

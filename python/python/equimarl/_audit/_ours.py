@@ -46,26 +46,27 @@ def _check_same(envs: _core.Envs, action: GroupAction) -> None:
         if moves is not None and own["agents"] is not None:
             found = [agents.index(moves.get(agent, agent)) for agent in agents]
             if found != own["agents"][g]:
-                problem = f"{name} sends agents to {own['agents'][g]}, and `agents` to {found}"
+                problem = problem or f"{name} sends agents to {own['agents'][g]}, and `agents` to {found}"
         rep = action.actions
         if not isinstance(rep, Rep) or rep.dim != len(own["actions"][g]):
-            problem = f"all agents have {len(own['actions'][g])} actions"
+            problem = problem or f"all agents have {len(own['actions'][g])} actions"
         elif (to := np.argmax(tidy(rep.matrices(g)), 0).tolist()) != own["actions"][g]:
-            problem = f"{name} sends actions to {own['actions'][g]}, and `actions` to {to}"
+            problem = problem or f"{name} sends actions to {own['actions'][g]}, and `actions` to {to}"
     if own["agents"] is not None and not action.agents:
         moved = [group.names[g] for g in group.elements if own["agents"][g] != list(range(envs.agents))]
         if moved:
-            problem = f"{moved[0]} moves agents, and `agents` is not given"
+            problem = problem or f"{moved[0]} moves agents, and `agents` is not given"
     seen = "image" if own["image"] is not None else Rep(group, own["features"])
     if action.observations != seen and not (
         isinstance(action.observations, Rep)
         and own["image"] is not None
         and action.observations == Rep(group, f"{own['image'][0]}*pixels({own['image'][1]})")
     ):
-        problem = f"its agents observe {seen!r}"
+        problem = problem or f"its agents observe {seen!r}"
     if problem is not None:
         raise ValueError(
-            f"the GroupAction is not what this world declares: {problem}. Give the group alone, or ask for tier=\"statistical\""
+            f"the GroupAction is not what this world declares: {problem}. Give the group alone, or audit "
+            "equimarl.zoo.parallel_env(...) of it with tier=\"statistical\""
         )
 
 
