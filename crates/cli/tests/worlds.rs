@@ -353,10 +353,10 @@ fn bench_worlds_names_its_numbers_machine_and_commit() {
             "traffic-2x2-ids",
             "traffic-10x10-ids",
             "traffic-100x100-ids",
-            "spread-3-ids",
-            "spread-100-size5.77-ids",
-            "spread-1000-size18.26-ids",
-            "tag-3-ids",
+            "spread-3-features",
+            "spread-100-size5.77-radius1-features",
+            "spread-1000-size18.26-radius1-features",
+            "tag-3-features",
         ]
     );
     for result in results {
