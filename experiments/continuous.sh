@@ -11,12 +11,14 @@ try() {
         tr -d '\n' | sed "s|^|{\"run\": \"$(basename "$run")\", \"tried\": \"$*\", \"found\": |; s|$|}|"
     echo
 }
-for run in "$1"/runs/*; do
+for run in "$1"/*; do
+    [ -f "$run/model.safetensors" ] || continue
     case $(cat "$run/config.toml") in
     *'name = "spread"'*) for agents in 3 6 12; do try "$run" --agents "$agents"; done ;;
     esac
 done
-for run in "$2"/runs/*; do
+for run in "$2"/*; do
+    [ -f "$run/model.safetensors" ] || continue
     case $(cat "$run/config.toml") in
     *'start = "inner"'*) for start in inner outer; do try "$run" --start "$start"; done ;;
     *'start = "left"'*) for start in left right; do try "$run" --start "$start"; done ;;

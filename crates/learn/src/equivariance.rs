@@ -22,7 +22,7 @@ const AT_ONCE: usize = 500;
 pub struct EquivarianceReport {
     /// The largest difference of an action probability; of a mean or a deviation where agents act by vectors.
     pub policy_error: f64,
-    /// The largest difference of the team value.
+    /// The largest difference of the team value; under turns by any angle, in proportion to the value where that is above 1.
     pub value_error: f64,
     /// Whether both are below [`TOLERANCE`].
     pub equivariant: bool,
@@ -181,7 +181,10 @@ fn compare(
                     error.policy_error = worse(error.policy_error, a, b);
                 }
             }
-            error.value_error = worse(error.value_error, said.values[state], turned.values[state]);
+            let (here, there) = (said.values[state], turned.values[state]);
+            // Turns by any angle round what is seen, and then the error of a value is in proportion to it.
+            let scale = if acts.turn(g).is_some() { here.abs().max(1.0) } else { 1.0 };
+            error.value_error = worse(error.value_error, here / scale, there / scale);
         }
         // A group channel h of an agent's features moves to gh of the turned agent. Features of a network under another
         // group do not say how they turn; then only the output is judged.
