@@ -87,7 +87,11 @@ fn whole_distributions_turn_with_the_world_whatever_the_weights() {
         let fresh = lively(&config);
         for network in [&fresh, &trained(&config, 1)] {
             let report = compared(network, asked);
-            assert_eq!(report.equivariant, turns, "{method} {group} under {asked}: {report:?}");
+            let EquivarianceReport { policy_error, value_error, .. } = report;
+            // Maps of SO2 have two numbers for one of O2, and round more.
+            let limit = if group == "SO2" { 5e-5 } else { 1e-5 };
+            let found = policy_error < limit && value_error < limit;
+            assert_eq!(found, turns, "{method} {group} under {asked}: {policy_error} {value_error}");
         }
         // The policy with random weights does something, and what breaks can be seen.
         let report = compared(&fresh, asked);

@@ -271,7 +271,7 @@ impl Network {
         for (layer, space) in layers.plan.layers.iter().zip(layers.spaces()) {
             let (inputs, outputs) = (space.input().dim(), space.output().dim());
             for entry in (0..inputs * outputs).filter(|_| layer.role == Role::Policy) {
-                let deviation = if entry / inputs == outputs - 1 { 0.02 } else { 1.0 };
+                let deviation = if entry / inputs == outputs - 1 { 0.02 } else { 0.8 };
                 for (coefficient, _) in space.weight().terms(entry) {
                     self.values[at + coefficient] = (deviation * normal()) as f32;
                 }

@@ -23,8 +23,8 @@ use equimarl_group::{Rep, Symmetry};
 use equimarl_kernels::linear::Packed;
 use std::slice::from_ref;
 
-/// Lengths below this are not told apart.
-const EPS: f32 = 0.1;
+/// Lengths far below this are not told apart: rounding of a direction grows with what is divided by.
+const EPS: f32 = 0.2;
 
 /// The shapes of a gate.
 #[derive(Clone, Debug, PartialEq)]

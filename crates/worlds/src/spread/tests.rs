@@ -283,8 +283,10 @@ fn every_angle_holds_in_a_disc_and_breaks_a_box() {
             for element in &report.elements {
                 assert!(element.counterexample.is_none(), "{arena}: {element:?}");
                 assert_eq!(element.actions.as_ref().unwrap().holds, actions, "{arena}: {element:?}");
-                assert_eq!(element.start.as_ref().unwrap().holds, start, "{arena}: {element:?}");
             }
+            // A turn by next to nothing leaves most of a square where it was.
+            let kept = report.elements.iter().filter(|e| e.start.as_ref().unwrap().holds).count();
+            assert!(if start { kept == 40 } else { kept < 10 }, "{arena}: {kept}");
         }
         // Choices do not turn.
         let report = audit_turns(&spread(&usual(), "D4"), &symmetry, &turns, 10, 1);
