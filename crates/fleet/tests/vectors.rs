@@ -26,7 +26,7 @@ fn team(arena: &str, symmetry: &str) -> Arc<Policy> {
     let mut stream = Stream::new(6, Purpose::Weights, 0);
     let config = NetworkConfig::under(interface, kind, &symmetry);
     let mut network = Network::init(&config, &mut || stream.normal()).unwrap();
-    network.enliven(&mut || stream.normal());
+    network.enliven(2.0, &mut || stream.normal());
     Arc::new(network.policy().unwrap())
 }
 

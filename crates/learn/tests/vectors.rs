@@ -34,7 +34,13 @@ fn trained(config: &TrainConfig, threads: usize) -> Network {
 fn lively(config: &TrainConfig) -> Network {
     let mut weights = Stream::new(5, Purpose::Weights, 0);
     let mut network = Network::init(&config.network(&builtin()).unwrap(), &mut || weights.normal()).unwrap();
-    network.enliven(&mut || weights.normal());
+    // As large as it takes for means to be seen.
+    for size in (0..8).map(|k| 0.5 * f64::from(1 << k)) {
+        network.enliven(size, &mut || weights.normal());
+        if compared(&network, "C1").mean_action.unwrap() > 0.35 {
+            break;
+        }
+    }
     network
 }
 

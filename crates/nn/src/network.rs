@@ -260,9 +260,9 @@ impl Network {
         Ok(Network { layers: Arc::new(layers), values, weights: Weights::default() })
     }
 
-    /// Gives a policy over vectors, whose means are all zero at first, random weights: zero turns with everything. Means become
-    /// long enough to be seen, and deviations stay near 1.
-    pub fn enliven(&mut self, normal: &mut dyn FnMut() -> f64) {
+    /// Gives a policy over vectors, whose means are all zero at first, random weights of this size: zero turns with everything.
+    /// Deviations stay near 1.
+    pub fn enliven(&mut self, size: f64, normal: &mut dyn FnMut() -> f64) {
         if !self.acts_by_vectors() {
             return;
         }
@@ -271,7 +271,7 @@ impl Network {
         for (layer, space) in layers.plan.layers.iter().zip(layers.spaces()) {
             let (inputs, outputs) = (space.input().dim(), space.output().dim());
             for entry in (0..inputs * outputs).filter(|_| layer.role == Role::Policy) {
-                let deviation = if entry / inputs == outputs - 1 { 0.02 } else { 0.8 };
+                let deviation = if entry / inputs == outputs - 1 { 0.02 } else { size };
                 for (coefficient, _) in space.weight().terms(entry) {
                     self.values[at + coefficient] = (deviation * normal()) as f32;
                 }

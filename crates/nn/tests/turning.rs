@@ -127,7 +127,7 @@ fn gradients_of_the_whole_network_are_its_slopes() {
         let mut config = under(spread(), symmetry);
         config.widths = Widths { convolutions: [0, 0], rounds: vec![16, 16], hidden: vec![16] };
         let (mut network, mut normal) = (init(&config).unwrap(), dice(3));
-        network.enliven(&mut normal);
+        network.enliven(1.0, &mut normal);
         let (batch, mut cache) = (batch(), Cache::default());
         network.forward(&batch, &mut cache).unwrap();
         let pulls: Vec<f32> = (0..cache.output().logits.len()).map(|_| normal() as f32).collect();

@@ -195,7 +195,7 @@ fn fresh(registry: &Registry, world: &WorldConfig, kind: NetworkKind) -> Answer<
         }
     }
     // Teams that act by vectors begin without any opinion.
-    network.enliven(&mut || stream.normal());
+    network.enliven(2.0, &mut || stream.normal());
     Ok(Model { policy: network.policy()?, world: world.clone(), assumed: None })
 }
 

@@ -117,8 +117,7 @@ impl Args {
         let (envs, symmetry) = self.symmetric(&world, &self.usual_group(&world)?)?;
         let claimed = if kind.is_plain() { Symmetry::Finite(Group::cyclic(1)?) } else { symmetry.clone() };
         let mut network = fresh(&usual_config(&world, kind, &claimed)?, self.seed)?;
-        let mut stream = Stream::new(self.seed, Purpose::Weights, 1);
-        network.enliven(&mut || stream.normal());
+        enliven(&mut network, &*envs, self.seed)?;
         Ok((network, envs, symmetry))
     }
 
@@ -133,6 +132,21 @@ impl Args {
         registry().get(&world.name)?.check_symmetry(&world.settings, &group)?;
         Ok((registry().make(world, &group, 1)?, symmetry))
     }
+}
+
+/// Makes a fresh policy over vectors do something: its means are longer than this, on average.
+const LONG: f64 = 0.35;
+
+fn enliven(network: &mut Network, envs: &dyn Envs, seed: u64) -> Result<()> {
+    for size in (0..8).map(|k| 0.5 * f64::from(1 << k)) {
+        let mut stream = Stream::new(seed, Purpose::Weights, 1);
+        network.enliven(size, &mut || stream.normal());
+        let found = equivariance_each(&network.policy()?, envs, 10, seed, |_| ())?.mean_action;
+        if found.is_none_or(|mean| mean > LONG) {
+            break;
+        }
+    }
+    Ok(())
 }
 
 fn text(report: &EquivarianceReport, asked: bool, claimed: bool, group: &Symmetry) -> String {

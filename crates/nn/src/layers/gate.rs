@@ -23,8 +23,9 @@ use equimarl_group::{Rep, Symmetry};
 use equimarl_kernels::linear::Packed;
 use std::slice::from_ref;
 
-/// Lengths far below this are not told apart: rounding of a direction grows with what is divided by.
-const EPS: f32 = 0.2;
+/// Lengths far below this are not told apart. Rounding of a direction grows as this falls: with 0.2, policies with random
+/// weights turned to 1e-5 only for the most part.
+const EPS: f32 = 1.0;
 
 /// The shapes of a gate.
 #[derive(Clone, Debug, PartialEq)]
