@@ -123,6 +123,11 @@ impl Observer {
         Ok(Observer { acts, spec, senders, sender_numbers, numbers, shape, way, heard, turned })
     }
 
+    /// Transforms states by these elements instead of those of the world's group: turns by any angle.
+    pub(crate) fn with_action(self, acts: GroupAction) -> Observer {
+        Observer { acts, ..self }
+    }
+
     /// A batch for what it sees.
     pub fn batch(&self) -> Batch {
         Batch::with_senders(self.spec.senders.len())

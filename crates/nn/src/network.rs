@@ -4,7 +4,10 @@ use crate::batch::{Batch, Sharing};
 use crate::config::NetworkConfig;
 use crate::error::{Error, Result};
 use crate::features::FeatureEncoders;
-use crate::layers::{Dictionary, EdgeRound, Encoder, EncoderConfig, Initial, Linear, MessageRound, Space};
+use crate::gaussian::Squash;
+use crate::layers::{
+    Dictionary, EdgeRound, Encoder, EncoderConfig, Initial, Linear, MessageRound, Messages, Space,
+};
 use crate::pass::Cache;
 use crate::plan::{KERNELS, Plan, Role, STRIDES};
 use crate::policy::Policy;
@@ -126,7 +129,7 @@ impl Layers {
     fn new(config: &NetworkConfig) -> Result<Layers> {
         let plan = config.plan()?;
         let group = config.group()?;
-        let edge = config.edge_rep(&group)?;
+        let edge = config.edge_rep(&config.carrier()?)?;
         let role = |role: Role| plan.layers.iter().filter(move |layer| layer.role == role);
         let (input, mut features, senders) = match config.interface.sees_features() {
             true => {
@@ -140,8 +143,20 @@ impl Layers {
         };
         let (mut trunk, mut names, mut messages) = (vec![], vec![], vec![]);
         for layer in &plan.layers {
+            if let (Role::Message, Some(shape)) = (layer.role, &layer.gate) {
+                // Those of agents come first.
+                let sent = match messages.len() {
+                    0 => Some(&features),
+                    kind => senders[kind - 1].as_ref(),
+                };
+                messages.push(Messages::gated(&features, &edge, sent, shape)?);
+                continue;
+            }
             trunk.push(match layer.role {
                 Role::Round => Trunk::Round(MessageRound::new(&features, &edge, &layer.output)?),
+                Role::Update if layer.gate.is_some() => {
+                    Trunk::Edges(EdgeRound::of(std::mem::take(&mut messages), layer.dense()?, &features))
+                }
                 // The update ends a round; the messages before it follow from it.
                 Role::Update => Trunk::Edges(EdgeRound::new(&features, &edge, &senders, &layer.output)?),
                 Role::Hidden => {
@@ -151,7 +166,7 @@ impl Layers {
             });
             messages.push(features.clone());
             names.push(layer.name.trim_end_matches(".update").to_string());
-            features = layer.output.clone();
+            features = layer.result()?;
         }
         let heads: Vec<_> = role(Role::Policy).chain(role(Role::Value)).map(|l| l.output.clone()).collect();
         let head = Linear::new(&features, &heads, false)?;
@@ -237,13 +252,37 @@ impl Network {
         let mut values = vec![];
         for (layer, space) in layers.plan.layers.iter().zip(layers.spaces()) {
             let initial = match layer.role {
+                // Agents that act by vectors begin with no direction of their own.
+                Role::Policy if config.interface.vectors.is_some() => Initial::Deviation(0.0),
                 Role::Policy => Initial::Deviation(POLICY_DEVIATION),
-                Role::Value => Initial::Linear,
+                Role::Value | Role::Scales => Initial::Linear,
+                _ if layer.gate.is_some() => Initial::Linear,
                 _ => Initial::BeforeRelu,
             };
             values.extend(space.init(initial, normal));
         }
         Ok(Network { layers: Arc::new(layers), values, weights: Weights::default() })
+    }
+
+    /// Gives a policy over vectors, whose means are all zero at first, random weights of this size: zero turns with everything.
+    /// Deviations stay near 1.
+    pub fn enliven(&mut self, size: f64, normal: &mut dyn FnMut() -> f64) {
+        if !self.acts_by_vectors() {
+            return;
+        }
+        let layers = self.layers.clone();
+        let mut at = 0;
+        for (layer, space) in layers.plan.layers.iter().zip(layers.spaces()) {
+            let (inputs, outputs) = (space.input().dim(), space.output().dim());
+            for entry in (0..inputs * outputs).filter(|_| layer.role == Role::Policy) {
+                let deviation = if entry / inputs == outputs - 1 { 0.02 } else { size };
+                for (coefficient, _) in space.weight().terms(entry) {
+                    self.values[at + coefficient] = (deviation * normal()) as f32;
+                }
+            }
+            at += space.parameters();
+        }
+        self.weights.outdate();
     }
 
     /// What made this network.
@@ -259,6 +298,16 @@ impl Network {
     /// The number of actions of one agent.
     pub fn actions(&self) -> usize {
         self.layers.actions
+    }
+
+    /// Whether agents act by vectors, and do not choose.
+    pub fn acts_by_vectors(&self) -> bool {
+        self.config().interface.vectors.is_some()
+    }
+
+    /// Into what vectors are squashed by which agents act.
+    pub fn squash(&self) -> Squash {
+        self.config().interface.vectors.unwrap_or(Squash::Ball)
     }
 
     /// Whether one network decides for the whole team.

@@ -6,10 +6,12 @@
 
 use crate::config::{Interface, MAX_WIDTH, NetworkConfig, NetworkKind, check_team};
 use crate::error::{Error, Result};
+use crate::layers::{Dense, GateShape};
 use equimarl_group::{Group, Plane, Rep, strided_size};
 use std::collections::BTreeMap;
 
 mod features;
+mod turning;
 
 /// Filter sizes and strides of the paper's encoders.
 pub(crate) const KERNELS: [usize; 2] = [7, 5];
@@ -55,6 +57,10 @@ pub(crate) enum Role {
     Policy,
     /// The value.
     Value,
+    /// The hidden layer of a gate.
+    Hold,
+    /// What a gate scales vectors by.
+    Scales,
 }
 
 /// What one layer maps to what.
@@ -66,6 +72,8 @@ pub(crate) struct Layer {
     pub output: Rep,
     /// The filter size, if this is a convolution.
     pub kernel: Option<usize>,
+    /// What comes after it in place of a ReLU, where channels turn; its own layers follow in the plan.
+    pub gate: Option<GateShape>,
 }
 
 impl Plan {
@@ -95,11 +103,31 @@ impl Plan {
 
 impl Layer {
     fn new(role: Role, name: impl Into<String>, input: &Rep, output: &Rep) -> Layer {
-        Layer { name: name.into(), role, input: input.clone(), output: output.clone(), kernel: None }
+        Layer {
+            name: name.into(),
+            role,
+            input: input.clone(),
+            output: output.clone(),
+            kernel: None,
+            gate: None,
+        }
     }
 
     fn filter(name: &str, input: &Rep, output: &Rep, kernel: usize) -> Layer {
         Layer { kernel: Some(kernel), ..Layer::new(Role::Convolution, name, input, output) }
+    }
+
+    /// It and what bends it, built.
+    pub fn dense(&self) -> Result<Dense> {
+        match &self.gate {
+            None => Dense::relu(&self.input, &self.output),
+            Some(shape) => Dense::gated(&self.input, shape),
+        }
+    }
+
+    /// What comes out after its gate, if it has one.
+    pub fn result(&self) -> Result<Rep> {
+        self.gate.as_ref().map_or_else(|| Ok(self.output.clone()), GateShape::output)
     }
 
     /// The numbers of coefficients of the weight and the bias. The dimension of the equivariant maps is the mean over g
@@ -133,7 +161,7 @@ impl NetworkConfig {
     /// If the config does not make a network, or one that is larger than we build.
     pub(crate) fn plan(&self) -> Result<Plan> {
         self.check_sizes()?;
-        let group = self.group()?;
+        let group = self.carrier()?;
         let (mut layers, features) = match self.interface.sees_features() {
             true => self.feature_layers(&group)?,
             false => self.image_layers(&group)?,
@@ -197,17 +225,29 @@ impl NetworkConfig {
         if self.kind.is_central() { self.interface.team_image } else { self.interface.image }
     }
 
-    /// The number of actions of one agent.
+    /// The number of actions of one agent, or of the numbers of a vector by which it acts.
     ///
     /// # Errors
-    /// If the config does not say how the group permutes them.
+    /// If the config does not say how the group acts on them.
     pub fn actions(&self) -> Result<usize> {
-        Ok(action_rep(&self.group()?, &self.interface.actions)?.dim())
+        let group = self.carrier()?;
+        Ok(match self.interface.vectors.is_some() {
+            false => action_rep(&group, &self.interface.actions)?.dim(),
+            true => features::feature_rep(&group, "an action", &self.interface.actions)?.dim(),
+        })
     }
 
     /// How the group permutes the logits of each head.
     fn heads(&self, group: &Group) -> Result<Vec<Rep>> {
         let interface = &self.interface;
+        if interface.vectors.is_some() {
+            if self.kind.is_central() {
+                return bad(format!("a {} network decides by choices, not by vectors", self.kind));
+            }
+            // The mean turns like the vector, and the deviation is the same in every direction.
+            let mean = features::feature_rep(group, "an action", &interface.actions)?;
+            return Ok(vec![mean.plus(&Rep::trivial(group))?]);
+        }
         let actions = action_rep(group, &interface.actions)?;
         let heads: Result<Vec<Rep>> =
             interface.heads(self.kind).iter().map(|h| action_rep(group, h)).collect();

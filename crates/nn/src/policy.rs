@@ -10,15 +10,16 @@
 //! round.
 
 use crate::batch::Batch;
+use crate::choose::Choice;
 use crate::config::NetworkConfig;
 use crate::error::{Error, Result};
-use crate::layers::{Dictionary, EdgeRoundWork, Sent, Stack, StackWork};
+use crate::gaussian::Squash;
+use crate::layers::{DenseWeights, Dictionary, EdgeRoundWork, Sent, Stack, StackWork};
 use crate::network::{Input, Layers, Trunk};
 use crate::pass::{Cache, mask};
 use crate::ranges::trimmed_mean;
 use crate::weights::Weights;
 use equimarl_group::Rep;
-use equimarl_kernels::linear::Packed;
 use equimarl_kernels::softmax::log_softmax;
 use equimarl_kernels::{dictionary, encoder};
 use std::sync::Arc;
@@ -68,7 +69,7 @@ pub struct Scratch {
 /// What one agent decides.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Decision {
-    /// The logarithm of each action's probability.
+    /// The logarithm of each action's probability; for a vector its distribution, as in [`PolicyOutput`].
     pub log_probabilities: Vec<f32>,
     /// This agent's value estimate; the team's is the mean over agents.
     pub value: f32,
@@ -77,7 +78,8 @@ pub struct Decision {
 /// What a policy says about a batch.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PolicyOutput {
-    /// One row of log-probabilities of actions per agent.
+    /// One row of log-probabilities of actions per agent. Where agents act by vectors, a row is their distribution: see
+    /// [`crate::Gaussian::of`].
     pub log_probabilities: Vec<f32>,
     /// The team's value of each state.
     pub values: Vec<f32>,
@@ -115,9 +117,26 @@ impl Policy {
         if self.config().kind.is_central() { 0 } else { self.layers.trunk.len() }
     }
 
-    /// The number of actions of one agent.
+    /// The numbers of a row of what the policy says of one agent: as many as it has actions, or one more than a vector has.
     pub fn actions(&self) -> usize {
         self.layers.actions
+    }
+
+    /// Whether agents act by vectors, and do not choose.
+    pub fn acts_by_vectors(&self) -> bool {
+        self.config().interface.vectors.is_some()
+    }
+
+    /// Into what vectors are squashed by which agents act.
+    pub fn squash(&self) -> Squash {
+        self.config().interface.vectors.unwrap_or(Squash::Ball)
+    }
+
+    /// The vector of an agent of which this policy says a row: drawn or not, and squashed. `normal` as in [`Choice::vector`].
+    pub fn act(&self, choice: Choice, row: &[f32], normal: impl FnMut() -> f64, out: &mut [f64]) {
+        let mut drawn = vec![0.0; out.len()];
+        choice.vector(row, normal, &mut drawn);
+        self.squash().apply(&drawn, out);
     }
 
     /// The number of floats in a message of round `l`, or in the final features if `l` is the number of rounds.
@@ -317,7 +336,10 @@ impl Policy {
         self.layers.head.forward(self.weights.head(), features, &mut out)?;
         mask(&self.layers.config.interface.legal, seen, &mut out[..self.actions()]);
         let mut log_probabilities = vec![0.0; self.actions()];
-        log_softmax(&out[..self.actions()], self.actions(), &mut log_probabilities)?;
+        match self.acts_by_vectors() {
+            false => log_softmax(&out[..self.actions()], self.actions(), &mut log_probabilities)?,
+            true => log_probabilities.copy_from_slice(&out[..self.actions()]),
+        }
         Ok(Decision { log_probabilities, value: out[self.actions()] })
     }
 
@@ -337,7 +359,7 @@ impl Policy {
     /// As [`Policy::forward`].
     pub fn forward_in(&self, batch: &Batch, cache: &mut Cache, said: &mut PolicyOutput) -> Result<()> {
         cache.forward(&self.layers, &self.weights, batch, &mut |_, _, _| {})?;
-        said.take(cache, self.actions())
+        said.take(cache, self.actions(), self.acts_by_vectors())
     }
 
     /// As [`Policy::forward`], with the features after every layer that has some.
@@ -349,7 +371,7 @@ impl Policy {
         cache.forward(&self.layers, &self.weights, batch, &mut |name, width, rows| {
             layers.push(Features { name: name.into(), width, rows: rows.to_vec() });
         })?;
-        said.take(&cache, self.actions())?;
+        said.take(&cache, self.actions(), self.acts_by_vectors())?;
         Ok((said, layers))
     }
 }
@@ -357,7 +379,7 @@ impl Policy {
 /// One row through an encoder of feature vectors.
 fn encode(
     stack: &Stack,
-    weights: &[Packed],
+    weights: &[DenseWeights],
     features: &[f32],
     scratch: &mut Scratch,
     out: &mut Vec<f32>,
@@ -379,14 +401,17 @@ fn sees_pictures() -> Error {
 }
 
 impl PolicyOutput {
-    /// What a forward pass found, as probabilities.
+    /// What a forward pass of a network found, as probabilities, or as distributions of vectors.
     ///
     /// # Errors
     /// If it was the pass of a network with another number of actions.
-    pub fn take(&mut self, cache: &Cache, actions: usize) -> Result<()> {
+    pub fn take(&mut self, cache: &Cache, actions: usize, vectors: bool) -> Result<()> {
         let output = cache.output();
         self.log_probabilities.resize(output.logits.len(), 0.0);
-        log_softmax(&output.logits, actions, &mut self.log_probabilities)?;
+        match vectors {
+            false => log_softmax(&output.logits, actions, &mut self.log_probabilities)?,
+            true => self.log_probabilities.copy_from_slice(&output.logits),
+        }
         self.values.clear();
         self.values.extend_from_slice(&output.values);
         Ok(())

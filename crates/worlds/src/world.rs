@@ -16,7 +16,7 @@ use crate::error::{Error, Result};
 use crate::scene::{Edit, Scene};
 use crate::spec::Spec;
 use crate::stream::Stream;
-use equimarl_group::Element;
+use equimarl_group::{Element, Turn};
 use serde_json::Value;
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -101,6 +101,14 @@ pub trait World: Send {
     /// If a simulator does not.
     fn step(&mut self, actions: &[usize], stream: &mut Stream) -> Result<Outcome>;
 
+    /// As [`World::step`] where agents act by vectors: one after the other, each of them one that an agent may do.
+    ///
+    /// # Errors
+    /// If a simulator does not, or agents choose.
+    fn step_vectors(&mut self, _vectors: &[f64], _stream: &mut Stream) -> Result<Outcome> {
+        Err(Error::BadWorld(format!("agents of {} choose; they do not act by vectors", self.spec().world)))
+    }
+
     /// Writes what agent `who` sees over the whole of a buffer: the pixels of its image, channel-major and rows from the
     /// top, or its feature vector. For a sender, whose number comes after the agents', its features: what is heard of it.
     fn observe(&self, who: usize, out: &mut [f32]);
@@ -139,6 +147,14 @@ pub trait World: Send {
         Err(Error::BadWorld(format!("{} has no controller `{controller}`", self.spec().world)))
     }
 
+    /// As [`World::control`] where agents act by vectors.
+    ///
+    /// # Errors
+    /// As [`World::control`].
+    fn control_vectors(&self, controller: &str, _stream: &mut Stream, _vectors: &mut [f64]) -> Result<()> {
+        Err(Error::BadWorld(format!("{} has no controller `{controller}`", self.spec().world)))
+    }
+
     /// What an agent's body does while nobody decides for it: in a fleet, while its process is down or late.
     fn hold(&self, _agent: usize) -> usize {
         0
@@ -160,6 +176,14 @@ pub trait World: Send {
     /// # Errors
     /// As [`World::scene`].
     fn scene_after(&self, _actions: &[usize]) -> Result<Scene> {
+        self.scene()
+    }
+
+    /// As [`World::scene_after`] where agents act by vectors.
+    ///
+    /// # Errors
+    /// As [`World::scene`].
+    fn scene_after_vectors(&self, _vectors: &[f64]) -> Result<Scene> {
         self.scene()
     }
 
@@ -186,6 +210,15 @@ pub trait Exact: World + Clone + 'static {
     /// # Panics
     /// If an action is missing or does not exist: the caller is a program, and it is wrong.
     fn apply(&mut self, actions: &[usize], chance: &Self::Chance) -> Outcome;
+
+    /// As [`Exact::apply`] where agents act by vectors. Also takes vectors that agents may not do: an audit asks whether rules
+    /// turn where the vectors that agents may do, do not.
+    ///
+    /// # Panics
+    /// If agents choose: the caller is a program, and it is wrong.
+    fn apply_vectors(&mut self, _vectors: &[f64], _chance: &Self::Chance) -> Outcome {
+        panic!("agents of {} choose; they do not act by vectors", self.spec().world)
+    }
 
     /// Paints the observation of an id over the whole of a buffer. Only for worlds that have ids.
     fn paint(&self, _id: u64, _out: &mut [f32]) {}
@@ -224,6 +257,25 @@ pub trait Exact: World + Clone + 'static {
         self.save() == other.save()
     }
 
+    /// As [`Exact::same_state`], but numbers may differ by `tolerance`: for elements that round. Worlds without such elements
+    /// need nothing.
+    fn near_state(&self, other: &Self, _tolerance: f64) -> bool {
+        self.same_state(other)
+    }
+
+    /// This state, turned by any angle. Only for worlds that have all turns.
+    ///
+    /// # Errors
+    /// If it has not.
+    fn turned(&self, _turn: Turn) -> Result<Self> {
+        Err(Error::BadWorld(format!("{} does not turn by every angle", self.spec().world)))
+    }
+
+    /// The chance of a step, turned likewise.
+    fn turn_chance(&self, _turn: Turn, chance: &Self::Chance) -> Self::Chance {
+        chance.clone()
+    }
+
     /// How likely an episode is to start in this state, up to a factor; nothing if the world does not say. An audit compares it
     /// with that of the transformed state: where the law of the start has less symmetry than the rules, training meets other
     /// states than their transformed ones, though the best policy is as symmetric as the rules.
@@ -243,5 +295,11 @@ pub trait Exact: World + Clone + 'static {
     fn drawn_step(&mut self, actions: &[usize], stream: &mut Stream) -> Outcome {
         let chance = self.draw(stream);
         self.apply(actions, &chance)
+    }
+
+    /// As [`Exact::drawn_step`] where agents act by vectors.
+    fn drawn_step_vectors(&mut self, vectors: &[f64], stream: &mut Stream) -> Outcome {
+        let chance = self.draw(stream);
+        self.apply_vectors(vectors, &chance)
     }
 }

@@ -209,6 +209,17 @@ impl TrainConfig {
                 ),
             );
         }
+        // A group that is none is refused when its world is made.
+        let endless = self.symmetry().is_ok_and(|symmetry| !symmetry.is_finite());
+        if endless && self.method.augmentation() == Augmentation::Full {
+            return wrong(
+                "group",
+                format!(
+                    "is {}, which has no end of turned copies; augment-random draws some of them",
+                    self.group
+                ),
+            );
+        }
         for (key, value, most) in [
             ("clip", self.clip, 1.0),
             ("discount", self.discount, 1.0),

@@ -2,18 +2,26 @@
 
 use super::TrainConfig;
 use crate::error::Result;
-use crate::interface::interface;
-use equimarl_group::Group;
+use crate::interface::interface_under;
+use equimarl_group::{Group, Symmetry};
 use equimarl_nn::NetworkConfig;
 use equimarl_worlds::{Envs, Registry};
 
 impl TrainConfig {
-    /// The group of the world and of augmentation.
+    /// The symmetry of the network and of augmentation.
+    ///
+    /// # Errors
+    /// If there is none of this name.
+    pub fn symmetry(&self) -> Result<Symmetry> {
+        Ok(self.group.parse()?)
+    }
+
+    /// The group that the world is put under: that of its name, or the quarter turns (and mirrors) of SO2 and O2.
     ///
     /// # Errors
     /// If it is not one.
     pub fn group(&self) -> Result<Group> {
-        Ok(self.group.parse()?)
+        Ok(self.symmetry()?.finite()?)
     }
 
     /// Environments of this run's world, none of them started.
@@ -33,8 +41,10 @@ impl TrainConfig {
     /// If the group does not act on the world.
     pub fn network(&self, registry: &Registry) -> Result<NetworkConfig> {
         let kind = self.method.kind();
-        let group = if kind.is_plain() { Group::cyclic(1)? } else { self.group()? };
-        let envs = registry.make(&self.world, &group, 1)?;
-        Ok(NetworkConfig::usual(interface(envs.spec(), kind)?, kind, &group))
+        let symmetry = if kind.is_plain() { Symmetry::Finite(Group::cyclic(1)?) } else { self.symmetry()? };
+        let envs = registry.make(&self.world, &symmetry.finite()?, 1)?;
+        let config = NetworkConfig::under(interface_under(envs.spec(), kind, &symmetry)?, kind, &symmetry);
+        config.symmetry()?;
+        Ok(config)
     }
 }
