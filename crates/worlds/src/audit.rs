@@ -10,7 +10,11 @@
 //! neighbours(g s, g i)        = g neighbours(s, i), their edge vectors transformed
 //! ```
 //!
-//! and, in a world that says how likely episodes are to start where, start(g s) = start(s): a verdict of its own.
+//! and, in a world that says how likely episodes are to start where, start(g s) = start(s): a verdict of its own. A world that
+//! can list what can be drawn is also asked how likely each outcome is, and how far the laws are apart is measured (`size`).
+//!
+//! What breaks a symmetry for a known reason, such as wind, stays as it is while everything else is transformed, so that the
+//! audit finds it; or it is transformed along, and then everything must hold.
 //!
 //! Equal ids must be equal observations, in whatever state they are seen: learners encode each id once, and an id that
 //! lies would give agents the observations of other states. The identity element watches over that.
@@ -27,6 +31,8 @@ use serde::Serialize;
 use serde_json::Value;
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hasher};
+
+pub use size::Variation;
 
 /// What an audit found.
 #[derive(Clone, Debug, Serialize)]
@@ -51,6 +57,9 @@ pub struct ElementReport {
     /// Whether it maps the law of the start to itself, if the world says what that is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start: Option<Verdict>,
+    /// How far the laws of transitions are apart, if the world lists what can be drawn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub variation: Option<Variation>,
 }
 
 /// Whether one thing is symmetric.
@@ -61,12 +70,22 @@ pub struct Verdict {
     /// Why not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
+    /// How far the laws are apart, if the world says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub variation: Option<f64>,
 }
 
-impl Verdict {
-    fn of(failure: Option<String>) -> Verdict {
-        Verdict { holds: failure.is_none(), text: failure }
-    }
+/// How to look.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Auditing {
+    /// Steps of rollouts.
+    pub steps: usize,
+    /// Their seed.
+    pub seed: u64,
+    /// Whether what breaks the symmetry is transformed, too.
+    pub cause: bool,
+    /// The controller whose states are looked at; random actions without one.
+    pub controller: Option<String>,
 }
 
 /// Where a symmetry fails. Load `state`, take `actions` with `chance`, and compare with the transformed world.
@@ -90,6 +109,12 @@ pub const ROUNDING: f32 = 1e-5;
 
 /// Tries `steps` steps of random rollouts of `world`, over as many episodes as that takes.
 pub fn audit<W: Exact>(world: &W, steps: usize, seed: u64) -> AuditReport {
+    audit_by(world, &Auditing { steps, seed, ..Auditing::default() })
+}
+
+/// The same, looking otherwise.
+pub fn audit_by<W: Exact>(world: &W, how: &Auditing) -> AuditReport {
+    let (steps, seed) = (how.steps, how.seed);
     let spec = world.spec();
     let refused = |why: String| {
         let counterexample = Counterexample {
@@ -104,6 +129,7 @@ pub fn audit<W: Exact>(world: &W, steps: usize, seed: u64) -> AuditReport {
             holds: false,
             counterexample: Some(counterexample),
             start: None,
+            variation: None,
         };
         AuditReport { holds: false, steps, elements: vec![element] }
     };
@@ -113,7 +139,8 @@ pub fn audit<W: Exact>(world: &W, steps: usize, seed: u64) -> AuditReport {
     };
     let group = &acts.group;
     let mut found: Vec<Option<Counterexample>> = vec![None; group.order()];
-    let mut checks: Vec<ElementCheck> = group.elements().map(|g| ElementCheck::new(spec, &acts, g)).collect();
+    let mut checks: Vec<ElementCheck> =
+        group.elements().map(|g| ElementCheck::new(spec, &acts, g, how.cause)).collect();
     let mut chance_stream = Stream::new(seed, Purpose::Audit, 0);
     let mut action_stream = Stream::new(seed, Purpose::Audit, 1);
     let mut state = world.clone();
@@ -127,13 +154,21 @@ pub fn audit<W: Exact>(world: &W, steps: usize, seed: u64) -> AuditReport {
         for action in &mut actions {
             *action = action_stream.below(spec.actions.count() as u32) as usize;
         }
+        if let Some(controller) = &how.controller
+            && let Err(error) = state.control(controller, &mut action_stream, &mut actions)
+        {
+            return refused(error.to_string());
+        }
         let chance = state.draw(&mut chance_stream);
         let mut next = state.clone();
         let outcome = next.apply(&actions, &chance);
         let taken = Taken { before: &state, actions: &actions, chance: &chance, after: &next, outcome };
         for (check, found) in checks.iter_mut().zip(&mut found) {
-            if found.is_none()
-                && let Err(text) = check.step(&acts, &taken)
+            let rules = if found.is_none() { check.step(&acts, &taken) } else { Ok(()) };
+            // Sizes are means over all states, also after the first failure.
+            let laws = check.laws(&acts, &taken);
+            if let Err(text) = rules.and(laws)
+                && found.is_none()
             {
                 *found = Some(Counterexample {
                     text,
@@ -153,6 +188,19 @@ pub fn audit<W: Exact>(world: &W, steps: usize, seed: u64) -> AuditReport {
         }
     }
     let declared = state.start_density().is_some();
+    let sizes: Vec<Option<f64>> = group
+        .elements()
+        .map(|g| {
+            if how.cause && state.start_variation(g).is_some() { Some(0.0) } else { state.start_variation(g) }
+        })
+        .collect();
+    for (start, size) in starts.iter_mut().zip(&sizes) {
+        if let Some(size) = size.filter(|size| *size > NOTHING) {
+            start.get_or_insert_with(|| {
+                format!("what is drawn for an episode has another law when it is transformed: a total variation of {size:.3} per step")
+            });
+        }
+    }
     AuditReport {
         holds: found.iter().all(Option::is_none) && starts.iter().all(Option::is_none),
         steps,
@@ -164,11 +212,19 @@ pub fn audit<W: Exact>(world: &W, steps: usize, seed: u64) -> AuditReport {
                 element: group.element_name(g).into(),
                 holds: counterexample.is_none() && start.is_none(),
                 counterexample,
-                start: declared.then(|| Verdict::of(start)),
+                start: (declared || sizes[g].is_some()).then(|| Verdict {
+                    holds: start.is_none(),
+                    text: start,
+                    variation: sizes[g],
+                }),
+                variation: checks[g].variation,
             })
             .collect(),
     }
 }
+
+/// Laws that differ by less are equal but for rounding.
+const NOTHING: f64 = 1e-12;
 
 /// Compares how likely an episode is to start here with how likely it is to start in the transformed states.
 fn check_start<W: Exact>(state: &W, found: &mut [Option<String>], group: &Group) {
@@ -216,13 +272,18 @@ struct ElementCheck {
     transformed_seen: Vec<f32>,
     edges: Edges,
     transformed_edges: Edges,
+    /// Whether what breaks the symmetry is transformed, too.
+    cause: bool,
+    /// Over the states so far, and how many they are.
+    variation: Option<Variation>,
+    states: usize,
 }
 
 /// The text says what is not symmetric.
 type Check = std::result::Result<(), String>;
 
 impl ElementCheck {
-    fn new(spec: &Spec, acts: &GroupAction, g: Element) -> ElementCheck {
+    fn new(spec: &Spec, acts: &GroupAction, g: Element, cause: bool) -> ElementCheck {
         let shape = spec.image.unwrap_or_default();
         let size = if spec.image.is_some() { shape.iter().product() } else { acts.features_dim() };
         ElementCheck {
@@ -235,12 +296,45 @@ impl ElementCheck {
             transformed_seen: vec![0.0; size],
             edges: Edges::default(),
             transformed_edges: Edges::default(),
+            cause,
+            variation: None,
+            states: 0,
         }
+    }
+
+    /// The transformed state, with what breaks the symmetry or without.
+    fn turned<W: Exact>(&self, state: &W) -> std::result::Result<W, String> {
+        let mut turned = state.transformed(self.g).map_err(|e| e.to_string())?;
+        if self.cause {
+            turned.transform_cause(self.g);
+        }
+        Ok(turned)
+    }
+
+    /// How far apart the laws of what follows are, looked at in every state; a failure if they are.
+    fn laws<W: Exact>(&mut self, acts: &GroupAction, taken: &Taken<W>) -> Check {
+        let Ok(turned) = self.turned(taken.before) else { return Ok(()) };
+        for (agent, &action) in taken.actions.iter().enumerate() {
+            self.transformed_actions[acts.agent(self.g, agent)] = acts.action(self.g, action);
+        }
+        let both = (taken.actions, &self.transformed_actions[..]);
+        let Some(found) = size::variation(self.g, (taken.before, &turned), both, self.cause) else {
+            return Ok(());
+        };
+        self.variation.get_or_insert_default().add(found, self.states);
+        self.states += 1;
+        if found > NOTHING {
+            return Err(format!(
+                "what follows has other probabilities: the total variation between the transformed law and the law in the \
+                 transformed world is {found:.3}"
+            ));
+        }
+        Ok(())
     }
 
     fn step<W: Exact>(&mut self, acts: &GroupAction, taken: &Taken<W>) -> Check {
         let (before, g) = (taken.before, self.g);
-        let mut transformed = before.transformed(g).map_err(|e| e.to_string())?;
+        let mut transformed = self.turned(before)?;
         // Nothing moves nobody, whatever is declared.
         if !acts.is_global() && g != acts.group.identity() {
             let why =
@@ -264,7 +358,7 @@ impl ElementCheck {
                 taken.outcome, taken.actions, self.transformed_actions
             ));
         }
-        let expected = taken.after.transformed(g).map_err(|e| e.to_string())?;
+        let expected = self.turned(taken.after)?;
         if !transformed.same_state(&expected) {
             return Err(format!(
                 "the step leads elsewhere: transforming and then stepping gives {}, stepping and then transforming {}; the \
@@ -477,5 +571,6 @@ fn hash(seen: &[f32]) -> u64 {
     hasher.finish()
 }
 
+mod size;
 #[cfg(test)]
 mod tests;

@@ -1,6 +1,6 @@
 //! Environments of one world side by side, whatever world it is: types are erased here, once per batch.
 
-use crate::audit::{AuditReport, audit};
+use crate::audit::{AuditReport, Auditing, audit_by};
 use crate::batch::{Canvas, EnvBatch};
 use crate::error::{Error, Result};
 use crate::scene::Edit;
@@ -98,7 +98,11 @@ pub trait ExactEnvs {
     /// If `images` has the wrong length.
     fn look(&self, canvas: &mut Option<Canvas>, images: &mut [f32]);
     /// Is the world as symmetric as it says?
-    fn audit(&self, steps: usize, seed: u64) -> AuditReport;
+    fn audit_by(&self, how: &Auditing) -> AuditReport;
+    /// The same, by random actions.
+    fn audit(&self, steps: usize, seed: u64) -> AuditReport {
+        self.audit_by(&Auditing { steps, seed, ..Auditing::default() })
+    }
     /// The same environments, each transformed by g.
     ///
     /// # Errors
@@ -220,8 +224,8 @@ impl<W: Exact> ExactEnvs for EnvBatch<W> {
         }
     }
 
-    fn audit(&self, steps: usize, seed: u64) -> AuditReport {
-        audit(&self.worlds()[0], steps, seed)
+    fn audit_by(&self, how: &Auditing) -> AuditReport {
+        audit_by(&self.worlds()[0], how)
     }
 
     fn transformed(&self, g: Element) -> Result<Box<dyn Envs>> {

@@ -44,7 +44,9 @@ pub mod wildlife;
 mod world;
 
 pub use action::GroupAction;
-pub use audit::{AuditReport, Counterexample, ElementReport, ROUNDING, Verdict, audit};
+pub use audit::{
+    AuditReport, Auditing, Counterexample, ElementReport, ROUNDING, Variation, Verdict, audit, audit_by,
+};
 pub use batch::{Canvas, EnvBatch};
 pub use controller::{Controller, Named, uniform};
 pub use envs::{Envs, ExactEnvs, Loose, Painter, Resumed};

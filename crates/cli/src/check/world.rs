@@ -11,7 +11,7 @@ use anyhow::{Context, Result, bail};
 use clap::Args as ClapArgs;
 use equimarl_files::{MARK, write_file};
 use equimarl_group::Group;
-use equimarl_worlds::{AuditReport, ElementReport, OwnAudit};
+use equimarl_worlds::{AuditReport, Auditing, ElementReport, Named, OwnAudit};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -34,6 +34,12 @@ pub struct Args {
     /// The seed of the rollouts.
     #[arg(long, default_value_t = 0, allow_negative_numbers = true, value_parser = whole::<u64>)]
     seed: u64,
+    /// Transform what breaks the symmetry along with everything else: wind, a tilt. Then everything must hold.
+    #[arg(long)]
+    transform_cause: bool,
+    /// The controller whose states are looked at, instead of random actions.
+    #[arg(long, value_name = "NAME")]
+    controller: Option<String>,
     /// Where the states of counterexamples are saved.
     #[arg(long, value_name = "DIR", default_value = "counterexamples")]
     out: PathBuf,
@@ -65,8 +71,22 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     let Some(exact) = envs.exact() else {
         bail!("the world `{}` does not say how its states transform, so it cannot be checked", world.name);
     };
+    if args.transform_cause && envs.spec().cause.is_empty() {
+        bail!(
+            "nothing is known that breaks the symmetry of this world, so there is nothing to transform along"
+        );
+    }
+    if let Some(name) = &args.controller {
+        Named::new(name, envs.world(0))?;
+    }
+    let how = Auditing {
+        steps: args.steps,
+        seed: args.seed,
+        cause: args.transform_cause,
+        controller: args.controller.clone().filter(|name| name != "random"),
+    };
     let waiting = Waiting::for_("comparing steps", None);
-    let (name, report) = (world.name.as_str(), exact.audit(args.steps, args.seed));
+    let (name, report) = (world.name.as_str(), exact.audit_by(&how));
     drop(waiting);
     // What was found is said, also where nothing can be saved.
     let files = save(&report, name, &args.out, &args.force).unwrap_or_else(|error| {
@@ -133,14 +153,34 @@ fn text(report: &AuditReport, world: &str, group: &str, files: &[Option<PathBuf>
         report.steps
     );
     let verdict = |holds: bool| String::from(if holds { "holds" } else { "FAILS" });
+    // The law of the start is a column where the world says what it is, and sizes are where something is broken.
+    let starts = report.elements.iter().any(|e| e.start.is_some());
+    let sized = report.elements.iter().any(|e| e.variation.is_some_and(|v| v.most > 0.0));
+    let drawn = report
+        .elements
+        .iter()
+        .any(|e| e.start.as_ref().is_some_and(|s| s.variation.is_some_and(|v| v > 0.0)));
     let row = |e: &ElementReport| {
-        let rules = verdict(e.counterexample.is_none());
-        [e.element.clone(), rules].into_iter().chain(e.start.as_ref().map(|s| verdict(s.holds))).collect()
+        let mut row = vec![e.element.clone(), verdict(e.counterexample.is_none())];
+        if sized {
+            let size = e.variation.unwrap_or_default();
+            row.push(format!("{:.3} (at most {:.3})", size.mean, size.most));
+        }
+        if starts {
+            row.push(e.start.as_ref().map_or("-".into(), |s| verdict(s.holds)));
+        }
+        if drawn {
+            let size = e.start.as_ref().and_then(|s| s.variation).unwrap_or_default();
+            row.push(format!("{size:.3}"));
+        }
+        row
     };
     let rows: Vec<Vec<String>> = report.elements.iter().map(row).collect();
-    // The law of the start is a column where the world says what it is.
-    let columns = ["element", "rewards, transitions, observations, graph", "start"];
-    text += &table(&columns[..rows.first().map_or(2, Vec::len)], &rows);
+    let mut columns = vec!["element", "rewards, transitions, observations, graph"];
+    columns.extend(sized.then_some("total variation, mean"));
+    columns.extend(starts.then_some("start"));
+    columns.extend(drawn.then_some("total variation of a step's draws"));
+    text += &table(&columns, &rows);
     for (element, file) in report.elements.iter().zip(files) {
         if let Some(found) = &element.counterexample {
             text += &format!("\n{} fails at step {}: {}\n", element.element, found.step, found.text);
