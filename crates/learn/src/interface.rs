@@ -1,6 +1,6 @@
 //! What a network needs to know of a world, from the world's declaration.
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use equimarl_nn::{Interface, NetworkKind, SenderKind, Senses, WorldShape};
 use equimarl_worlds::{GroupAction, Spec, permutation};
 
@@ -26,7 +26,24 @@ pub fn interface(spec: &Spec, kind: NetworkKind) -> Result<Interface> {
             .iter()
             .map(|s| SenderKind { name: s.kind.clone(), features: s.features.clone() })
             .collect(),
+        // What differs between episodes must be known to everybody; whole teams see it in no image.
+        cause: if spec.cause_varies && !kind.is_central() { spec.cause.clone() } else { String::new() },
     })
+}
+
+/// The same for networks that are told what breaks the symmetry.
+///
+/// # Errors
+/// If the declaration contradicts itself, or nothing is known that does.
+pub fn told_interface(spec: &Spec, kind: NetworkKind) -> Result<Interface> {
+    if spec.cause.is_empty() {
+        return Err(Error::BadConfig(format!(
+            "the method `cause` tells networks what breaks the symmetry, and nothing does in this world; give {} a cause (wind, \
+             tilt), or use `equivariant`",
+            spec.world
+        )));
+    }
+    Ok(Interface { cause: spec.cause.clone(), ..interface(spec, kind)? })
 }
 
 /// The heads of a network for the whole team. Where agents keep their places each has a head of its own; elsewhere the group
@@ -57,6 +74,12 @@ pub fn check_fit(spec: &Spec, network: &equimarl_nn::NetworkConfig) -> Result<()
         actions: spec.actions.count(),
     })?;
     let acts = GroupAction::new(spec)?;
+    if !network.interface.cause.is_empty() && spec.cause.is_empty() {
+        return Err(Error::Mismatch(format!(
+            "this network must be told what breaks the symmetry, and {} does not say: give it a wind or a tilt",
+            spec.world
+        )));
+    }
     let senders = spec.senders.iter().enumerate().map(|(k, s)| (s.kind.as_str(), acts.sender_dim(k)));
     network.check_senses(&Senses {
         features: acts.features_dim(),

@@ -64,6 +64,7 @@ mod network;
 mod pass;
 mod plan;
 mod policy;
+mod relaxed;
 #[cfg(test)]
 mod testing;
 mod vectors;

@@ -15,6 +15,8 @@ pub struct GroupAction {
     edge: Vec<Matrix>,
     features: Vec<Matrix>,
     senders: Vec<Vec<Matrix>>,
+    /// On what breaks the symmetry; empty if nothing is known to.
+    cause: Vec<Matrix>,
 }
 
 /// A small square matrix, row by row.
@@ -182,7 +184,8 @@ impl GroupAction {
                 return Err(bad("references", format!("has `{reference}`, which is none of `controllers`")));
             }
         }
-        Ok(GroupAction { actions: permuted, plane, agents, edge, features, senders, group })
+        let cause = matrices("cause", &spec.cause)?;
+        Ok(GroupAction { actions: permuted, plane, agents, edge, features, senders, cause, group })
     }
 
     /// Whether the group acts on the whole world, and not only on what one agent sees.
@@ -209,6 +212,18 @@ impl GroupAction {
     /// The dimension of edge vectors.
     pub fn edge_dim(&self) -> usize {
         self.edge.first().map_or(0, |m| m.dim)
+    }
+
+    /// The dimension of what breaks the symmetry; 0 if nothing is known to.
+    pub fn cause_dim(&self) -> usize {
+        self.cause.first().map_or(0, |m| m.dim)
+    }
+
+    /// What breaks the symmetry, transformed.
+    pub fn cause(&self, g: Element, v: &[f32], out: &mut [f32]) {
+        if let Some(matrix) = self.cause.get(g) {
+            matrix.apply(v, out);
+        }
     }
 
     /// An edge vector, transformed.

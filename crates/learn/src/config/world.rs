@@ -1,10 +1,10 @@
 //! The world and the network of a run.
 
-use super::TrainConfig;
+use super::{Method, TrainConfig};
 use crate::error::Result;
-use crate::interface::interface;
+use crate::interface::{interface, told_interface};
 use equimarl_group::Group;
-use equimarl_nn::NetworkConfig;
+use equimarl_nn::{NetworkConfig, NetworkKind};
 use equimarl_worlds::{Envs, Registry};
 
 impl TrainConfig {
@@ -32,9 +32,20 @@ impl TrainConfig {
     /// # Errors
     /// If the group does not act on the world.
     pub fn network(&self, registry: &Registry) -> Result<NetworkConfig> {
-        let kind = self.method.kind();
-        let group = if kind.is_plain() { Group::cyclic(1)? } else { self.group()? };
+        let mut kind = self.method.kind();
+        if kind == NetworkKind::Relaxed && self.penalty.is_infinite() {
+            kind = NetworkKind::Equivariant;
+        }
+        let wide = self.method == Method::PlainWide;
+        let group = if kind.is_plain() && !wide { Group::cyclic(1)? } else { self.group()? };
         let envs = registry.make(&self.world, &group, 1)?;
-        Ok(NetworkConfig::usual(interface(envs.spec(), kind)?, kind, &group))
+        Ok(match self.method {
+            Method::Cause => NetworkConfig::usual(told_interface(envs.spec(), kind)?, kind, &group),
+            Method::PlainWide => {
+                let exact = NetworkKind::Equivariant;
+                NetworkConfig::usual(interface(envs.spec(), exact)?, exact, &group).as_wide()?
+            }
+            _ => NetworkConfig::usual(interface(envs.spec(), kind)?, kind, &group),
+        })
     }
 }
