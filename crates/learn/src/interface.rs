@@ -1,6 +1,6 @@
 //! What a network needs to know of a world, from the world's declaration.
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use equimarl_group::Symmetry;
 use equimarl_nn::{Interface, NetworkKind, SenderKind, Senses, Squash, WorldShape};
 use equimarl_worlds::{GroupAction, Region, Spec, permutation};
@@ -36,6 +36,8 @@ pub fn interface_under(spec: &Spec, kind: NetworkKind, symmetry: &Symmetry) -> R
             .iter()
             .map(|s| SenderKind { name: s.kind.clone(), features: s.features.clone() })
             .collect(),
+        // What differs between episodes must be known to everybody; whole teams see it in no image.
+        cause: if spec.cause_varies && !kind.is_central() { spec.cause.clone() } else { String::new() },
     })
 }
 
@@ -44,6 +46,21 @@ pub fn interface_under(spec: &Spec, kind: NetworkKind, symmetry: &Symmetry) -> R
 fn squash(region: Region, acts: &GroupAction, symmetry: &Symmetry) -> Squash {
     let quarters = symmetry.is_finite() && acts.group.elements().all(|g| acts.vector_is_exact(g));
     if region == Region::Box && quarters { Squash::Box } else { Squash::Ball }
+}
+
+/// The same for networks that are told what breaks the symmetry.
+///
+/// # Errors
+/// If the declaration contradicts itself, or nothing is known that does.
+pub fn told_interface(spec: &Spec, kind: NetworkKind, symmetry: &Symmetry) -> Result<Interface> {
+    if spec.cause.is_empty() {
+        return Err(Error::BadConfig(format!(
+            "the method `cause` tells networks what breaks the symmetry, and nothing does in this world; give {} a cause (wind, \
+             tilt), or use `equivariant`",
+            spec.world
+        )));
+    }
+    Ok(Interface { cause: spec.cause.clone(), ..interface_under(spec, kind, symmetry)? })
 }
 
 /// The heads of a network for the whole team. Where agents keep their places each has a head of its own; elsewhere the group
@@ -89,6 +106,12 @@ pub fn check_fit(spec: &Spec, network: &equimarl_nn::NetworkConfig) -> Result<()
         ));
     }
     let acts = GroupAction::new(spec)?;
+    if !network.interface.cause.is_empty() && spec.cause.is_empty() {
+        return Err(Error::Mismatch(format!(
+            "this network must be told what breaks the symmetry, and {} does not say: give it a wind or a tilt",
+            spec.world
+        )));
+    }
     let senders = spec.senders.iter().enumerate().map(|(k, s)| (s.kind.as_str(), acts.sender_dim(k)));
     network.check_senses(&Senses {
         features: acts.features_dim(),

@@ -28,6 +28,7 @@ mod estimate;
 mod evaluate;
 pub mod folder;
 mod interface;
+mod left;
 mod loss;
 mod metrics;
 mod model;

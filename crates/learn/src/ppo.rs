@@ -145,7 +145,8 @@ impl Trainer {
         let acting = Inference::of(observer.with_dictionary(&*environments, dictionary));
         let memory = Memory { batch: acting.observer.batch(), ..Memory::default() };
         let mut trainer = Trainer {
-            optimiser: Optimiser::new(&network, config.learning_rate, config.gradient_clip),
+            optimiser: Optimiser::new(&network, config.learning_rate, config.gradient_clip)
+                .with_penalty(config.penalty),
             acting,
             network,
             choices: (0..count as u64).map(|e| Stream::new(seed, Purpose::Action, e)).collect(),

@@ -19,15 +19,18 @@ pub enum NetworkKind {
     CentralEquivariant,
     /// One network for the whole team, without symmetry.
     CentralPlain,
+    /// Distributed, equivariant at first, with weights that may leave the symmetry.
+    Relaxed,
 }
 
 impl NetworkKind {
     /// All kinds.
-    pub const ALL: [NetworkKind; 4] = [
+    pub const ALL: [NetworkKind; 5] = [
         NetworkKind::Equivariant,
         NetworkKind::Plain,
         NetworkKind::CentralEquivariant,
         NetworkKind::CentralPlain,
+        NetworkKind::Relaxed,
     ];
 
     /// The name in configs and on the command line.
@@ -37,6 +40,7 @@ impl NetworkKind {
             NetworkKind::Plain => "plain",
             NetworkKind::CentralEquivariant => "central-equivariant",
             NetworkKind::CentralPlain => "central-plain",
+            NetworkKind::Relaxed => "relaxed",
         }
     }
 
@@ -106,6 +110,9 @@ pub struct Interface {
     /// What agents hear besides each other, if they see feature vectors: landmarks, depots.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub senders: Vec<SenderKind>,
+    /// How the group acts on what breaks the symmetry, if the network is told: a wind. It enters every round.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub cause: String,
 }
 
 /// Things that are heard but do not act.
@@ -153,7 +160,7 @@ impl Widths {
     /// The paper's.
     pub fn paper(kind: NetworkKind) -> Widths {
         let (rounds, hidden) = match kind {
-            NetworkKind::Equivariant | NetworkKind::Plain => (vec![64, 64], vec![]),
+            NetworkKind::Equivariant | NetworkKind::Plain | NetworkKind::Relaxed => (vec![64, 64], vec![]),
             NetworkKind::CentralEquivariant => (vec![], vec![128, 64]),
             NetworkKind::CentralPlain => (vec![], vec![256]),
         };

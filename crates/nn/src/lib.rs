@@ -66,6 +66,7 @@ mod pass;
 mod plan;
 mod policy;
 mod ranges;
+mod relaxed;
 #[cfg(test)]
 mod testing;
 mod vectors;

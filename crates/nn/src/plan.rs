@@ -7,6 +7,7 @@
 use crate::config::{Interface, MAX_WIDTH, NetworkConfig, NetworkKind, check_team};
 use crate::error::{Error, Result};
 use crate::layers::{Dense, GateShape};
+use crate::relaxed::REST;
 use equimarl_group::{Group, Plane, Rep, strided_size};
 use std::collections::BTreeMap;
 
@@ -28,6 +29,8 @@ const MAX_HEADS: usize = 256;
 const MAX_GROUP_TEXT: usize = 128;
 const MAX_ACTION_TEXT: usize = 1 << 16;
 const MAX_NAME: usize = 64;
+/// The most numbers of what breaks a symmetry.
+const MAX_CAUSE: usize = 64;
 /// The most summands of an action representation.
 const MAX_TERMS: usize = 64;
 
@@ -36,6 +39,8 @@ const MAX_TERMS: usize = 64;
 pub(crate) struct Plan {
     /// Its layers, in the order of the network.
     pub layers: Vec<Layer>,
+    /// Whether weights may leave the symmetry.
+    pub relaxed: bool,
 }
 
 /// What a layer is for.
@@ -79,7 +84,8 @@ pub(crate) struct Layer {
 impl Plan {
     /// Free coefficients of all layers.
     pub fn parameters(&self) -> usize {
-        self.layers.iter().flat_map(Layer::ranks).sum()
+        let rest = if self.relaxed { self.layers.iter().map(Layer::rest).sum() } else { 0 };
+        self.layers.iter().flat_map(Layer::ranks).sum::<usize>() + rest
     }
 
     /// The tensors of a model file: coefficients by name. A layer without invariant outputs has no bias.
@@ -88,7 +94,9 @@ impl Plan {
             let [weight, bias] = layer.ranks();
             [(format!("{}.weight", layer.name), vec![weight]), (format!("{}.bias", layer.name), vec![bias])]
         });
-        tensors.filter(|(_, shape)| shape[0] > 0).collect()
+        let relaxed = self.layers.iter().filter(|_| self.relaxed);
+        let rests = relaxed.map(|layer| (format!("{}.{REST}", layer.name), vec![layer.rest()]));
+        tensors.chain(rests).filter(|(_, shape)| shape[0] > 0).collect()
     }
 
     /// The tensors of a dense export: realised weights and biases by name.
@@ -146,6 +154,11 @@ impl Layer {
         [(sum / group.order() as f64).round() as usize, self.output.trivial_multiplicity()]
     }
 
+    /// The number of coefficients that leave the symmetry: all that a weight and a bias have besides.
+    pub fn rest(&self) -> usize {
+        self.shape().iter().product::<usize>() + self.output.dim() - self.ranks().iter().sum::<usize>()
+    }
+
     /// The shape of the realised weight: \[out, in\], or \[out, in, k, k\].
     pub fn shape(&self) -> Vec<usize> {
         let mut shape = vec![self.output.dim(), self.input.dim()];
@@ -180,7 +193,7 @@ impl NetworkConfig {
         if weights > MAX_WEIGHTS {
             return bad(format!("it would have {weights} weights, and we build at most {MAX_WEIGHTS}"));
         }
-        Ok(Plan { layers })
+        Ok(Plan { layers, relaxed: self.kind == NetworkKind::Relaxed })
     }
 
     /// The encoder, and the paper's message rounds or the hidden layers of a central network; the features after them.
@@ -200,17 +213,18 @@ impl NetworkConfig {
         let [first, second] = self.widths.convolutions;
         let image = Rep::trivial(group).copies(channels)?;
         let hidden = self.channels(group, first)?;
-        let mut features = self.channels(group, second)?;
+        let seen = self.channels(group, second)?;
         let mut layers = vec![
             Layer::filter("conv1", &image, &hidden, KERNELS[0]),
-            Layer::filter("conv2", &hidden, &features, KERNELS[1]),
+            Layer::filter("conv2", &hidden, &seen, KERNELS[1]),
         ];
+        let mut features = self.told(group, &seen)?;
         let edge = self.edge_rep(group)?;
         for (i, &width) in self.widths.rounds.iter().enumerate() {
             let output = self.channels(group, width)?;
             let input = features.clone().plus(&edge)?.plus(&features)?;
             layers.push(Layer::new(Role::Round, format!("round{}", i + 1), &input, &output));
-            features = output;
+            features = self.told(group, &output)?;
         }
         for (i, &width) in self.widths.hidden.iter().enumerate() {
             let output = self.channels(group, width)?;
@@ -218,6 +232,32 @@ impl NetworkConfig {
             features = output;
         }
         Ok((layers, features))
+    }
+
+    /// How what breaks the symmetry turns, if the network is told.
+    pub(crate) fn cause_rep(&self, group: &Group) -> Result<Option<Rep>> {
+        match self.interface.cause.as_str() {
+            "" => Ok(None),
+            text if text.len() > MAX_ACTION_TEXT => bad("the representation of its cause is too long".into()),
+            _ if self.kind.is_central() => {
+                bad(format!("a {} network cannot be told what breaks the symmetry", self.kind))
+            }
+            text => {
+                let rep = Rep::parse(group, text)?;
+                match rep.dim() {
+                    0..=MAX_CAUSE => Ok(Some(rep)),
+                    dim => bad(format!("its cause has {dim} numbers, and at most {MAX_CAUSE} can be told")),
+                }
+            }
+        }
+    }
+
+    /// Features, and what breaks the symmetry beside them if the network is told.
+    pub(crate) fn told(&self, group: &Group, features: &Rep) -> Result<Rep> {
+        Ok(match self.cause_rep(group)? {
+            None => features.clone(),
+            Some(cause) => features.clone().plus(&cause)?,
+        })
     }
 
     /// Channels, height and width of what the network looks at.

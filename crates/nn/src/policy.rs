@@ -64,6 +64,15 @@ pub struct Scratch {
     input: Vec<f32>,
     stack: StackWork,
     edges: EdgeRoundWork,
+    cause: Vec<f32>,
+}
+
+impl Scratch {
+    /// Tells the agent what breaks the symmetry, for networks that want to know. It stays known.
+    pub fn tell(&mut self, cause: &[f32]) {
+        self.cause.clear();
+        self.cause.extend_from_slice(cause);
+    }
 }
 
 /// What one agent decides.
@@ -142,7 +151,27 @@ impl Policy {
     /// The number of floats in a message of round `l`, or in the final features if `l` is the number of rounds.
     pub fn message_len(&self, l: usize) -> usize {
         let before = l.checked_sub(1).and_then(|before| self.layers.trunk.get(before));
-        before.map_or_else(|| self.layers.input.width(), Trunk::outputs)
+        before.map_or_else(|| self.layers.input.width(), Trunk::outputs) + self.layers.cause
+    }
+
+    /// How many numbers it must be told of what breaks the symmetry, by [`Scratch::tell`].
+    pub fn cause_len(&self) -> usize {
+        self.layers.cause
+    }
+
+    /// Puts what breaks the symmetry beside features.
+    fn told(&self, scratch: &Scratch, features: &mut Vec<f32>) -> Result<()> {
+        if scratch.cause.len() != self.layers.cause && self.layers.cause > 0 {
+            return Err(Error::BadBatch(format!(
+                "this network must be told what breaks the symmetry, in {} numbers, and was told {}",
+                self.layers.cause,
+                scratch.cause.len()
+            )));
+        }
+        if self.layers.cause > 0 {
+            features.extend_from_slice(&scratch.cause);
+        }
+        Ok(())
     }
 
     /// What agents say to each other in each round, as representations.
@@ -170,7 +199,8 @@ impl Policy {
             return Err(Error::BadBatch("this network sees feature vectors, not pictures".into()));
         };
         features.resize(encoder.features(), 0.0);
-        encoder.encode(self.weights.pixels(), image, &mut scratch.encoder, features)
+        encoder.encode(self.weights.pixels(), image, &mut scratch.encoder, features)?;
+        self.told(scratch, features)
     }
 
     /// The features of what this agent knows of itself: its message in the first round.
@@ -179,7 +209,8 @@ impl Policy {
     /// If there are more or fewer of them, or the network sees images.
     pub fn encode_features(&self, features: &[f32], scratch: &mut Scratch, out: &mut Vec<f32>) -> Result<()> {
         let Input::Features(encoders) = &self.layers.input else { return Err(sees_pictures()) };
-        encode(encoders.agents(), self.weights.features().agents(), features, scratch, out)
+        encode(encoders.agents(), self.weights.features().agents(), features, scratch, out)?;
+        self.told(scratch, out)
     }
 
     /// The features of a sender that does not act, of kind `kind` in [`crate::Interface::senders`]: the same in all rounds.
@@ -220,7 +251,8 @@ impl Policy {
         match self.layers.trunk.get(l) {
             Some(Trunk::Round(round)) => {
                 out.resize(round.outputs(), 0.0);
-                round.one(self.weights.trunk(l), (own, edges, received), &mut scratch.input, out)
+                round.one(self.weights.trunk(l), (own, edges, received), &mut scratch.input, out)?;
+                self.told(scratch, out)
             }
             Some(Trunk::Edges(_)) => {
                 self.round_among(l, own, Sent { edges, features: received }, &[], scratch, out)
@@ -274,7 +306,8 @@ impl Policy {
         match self.layers.trunk.get(l) {
             Some(Trunk::Edges(round)) => {
                 out.resize(round.outputs(), 0.0);
-                round.one(self.weights.edges(l), own, (agents, senders), &mut scratch.edges, out)
+                round.one(self.weights.edges(l), own, (agents, senders), &mut scratch.edges, out)?;
+                self.told(scratch, out)
             }
             Some(_) => Err(sees_pictures()),
             None => Err(self.no_round(l)),

@@ -21,6 +21,8 @@ pub struct GroupAction {
     edge: Vec<Matrix>,
     features: Vec<Matrix>,
     senders: Vec<Vec<Matrix>>,
+    /// On what breaks the symmetry; empty if nothing is known to.
+    cause: Vec<Matrix>,
 }
 
 /// A small square matrix, row by row.
@@ -208,8 +210,19 @@ impl GroupAction {
             true => vec![],
             false => group.elements().map(|g| exactly(&actions, g)).collect(),
         };
-        let turns = vec![];
-        Ok(GroupAction { turns, actions: permuted, vectors, plane, agents, edge, features, senders, group })
+        let (turns, cause) = (vec![], matrices("cause", &spec.cause)?);
+        Ok(GroupAction {
+            turns,
+            actions: permuted,
+            vectors,
+            plane,
+            agents,
+            edge,
+            features,
+            senders,
+            cause,
+            group,
+        })
     }
 
     /// How some turns of SO(2) or O(2) act, numbered in their order; the first should turn nothing, because number 0 stands for
@@ -257,6 +270,10 @@ impl GroupAction {
             edge: matrices("edge", &spec.edge)?,
             features: matrices("features", &spec.features)?,
             senders,
+            cause: match spec.cause.as_str() {
+                "" => vec![],
+                text => matrices("cause", text)?,
+            },
             turns: turns.to_vec(),
             group: own.group,
         })
@@ -332,6 +349,18 @@ impl GroupAction {
     /// The dimension of edge vectors.
     pub fn edge_dim(&self) -> usize {
         self.edge.first().map_or(0, |m| m.dim)
+    }
+
+    /// The dimension of what breaks the symmetry; 0 if nothing is known to.
+    pub fn cause_dim(&self) -> usize {
+        self.cause.first().map_or(0, |m| m.dim)
+    }
+
+    /// What breaks the symmetry, transformed.
+    pub fn cause(&self, g: Element, v: &[f32], out: &mut [f32]) {
+        if let Some(matrix) = self.cause.get(g) {
+            matrix.apply(v, out);
+        }
     }
 
     /// An edge vector, transformed.

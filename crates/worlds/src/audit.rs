@@ -10,7 +10,11 @@
 //! neighbours(g s, g i)        = g neighbours(s, i), their edge vectors transformed
 //! ```
 //!
-//! and, in a world that says how likely episodes are to start where, start(g s) = start(s): a verdict of its own.
+//! and, in a world that says how likely episodes are to start where, start(g s) = start(s): a verdict of its own. A world that
+//! can list what can be drawn is also asked how likely each outcome is, and how far the laws are apart is measured (`size`).
+//!
+//! What breaks a symmetry for a known reason, such as wind, stays as it is while everything else is transformed, so that the
+//! audit finds it; or it is transformed along, and then everything must hold.
 //!
 //! Equal ids must be equal observations, in whatever state they are seen: learners encode each id once, and an id that
 //! lies would give agents the observations of other states. The identity element watches over that.
@@ -29,6 +33,8 @@ use serde::Serialize;
 use serde_json::Value;
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hasher};
+
+pub use size::Variation;
 
 /// What an audit found.
 #[derive(Clone, Debug, Serialize)]
@@ -57,6 +63,9 @@ pub struct ElementReport {
     /// Whether it maps the law of the start to itself, if the world says what that is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start: Option<Verdict>,
+    /// How far the laws of transitions are apart, if the world lists what can be drawn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub variation: Option<Variation>,
 }
 
 /// Whether one thing is symmetric.
@@ -67,12 +76,28 @@ pub struct Verdict {
     /// Why not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
+    /// How far the laws are apart, if the world says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub variation: Option<f64>,
 }
 
 impl Verdict {
     fn of(failure: Option<String>) -> Verdict {
-        Verdict { holds: failure.is_none(), text: failure }
+        Verdict { holds: failure.is_none(), text: failure, variation: None }
     }
+}
+
+/// How to look.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Auditing {
+    /// Steps of rollouts.
+    pub steps: usize,
+    /// Their seed.
+    pub seed: u64,
+    /// Whether what breaks the symmetry is transformed, too.
+    pub cause: bool,
+    /// The controller whose states are looked at; random actions without one.
+    pub controller: Option<String>,
 }
 
 /// Where a symmetry fails. Load `state`, take `actions` with `chance`, and compare with the transformed world.
@@ -102,7 +127,12 @@ pub const STEP_ROUNDING: f64 = 1e-9;
 
 /// Tries `steps` steps of random rollouts of `world`, over as many episodes as that takes.
 pub fn audit<W: Exact>(world: &W, steps: usize, seed: u64) -> AuditReport {
-    audit_under(world, GroupAction::new(world.spec()), steps, seed)
+    audit_by(world, &Auditing { steps, seed, ..Auditing::default() })
+}
+
+/// The same, looking otherwise.
+pub fn audit_by<W: Exact>(world: &W, how: &Auditing) -> AuditReport {
+    audit_under(world, GroupAction::new(world.spec()), how)
 }
 
 /// The same with these turns of SO(2) or O(2) in place of the elements of a group. What a turn rounds is forgiven: see
@@ -114,10 +144,12 @@ pub fn audit_turns<W: Exact>(
     steps: usize,
     seed: u64,
 ) -> AuditReport {
-    audit_under(world, GroupAction::of_turns(world.spec(), symmetry, turns), steps, seed)
+    let how = Auditing { steps, seed, ..Auditing::default() };
+    audit_under(world, GroupAction::of_turns(world.spec(), symmetry, turns), &how)
 }
 
-fn audit_under<W: Exact>(world: &W, acts: Result<GroupAction>, steps: usize, seed: u64) -> AuditReport {
+fn audit_under<W: Exact>(world: &W, acts: Result<GroupAction>, how: &Auditing) -> AuditReport {
+    let (steps, seed) = (how.steps, how.seed);
     let spec = world.spec();
     let refused = |why: String| {
         let counterexample = Counterexample {
@@ -134,6 +166,7 @@ fn audit_under<W: Exact>(world: &W, acts: Result<GroupAction>, steps: usize, see
             counterexample: Some(counterexample),
             actions: None,
             start: None,
+            variation: None,
         };
         AuditReport { holds: false, steps, elements: vec![element] }
     };
@@ -143,7 +176,7 @@ fn audit_under<W: Exact>(world: &W, acts: Result<GroupAction>, steps: usize, see
     };
     let elements = 0..acts.count();
     let mut found: Vec<Option<Counterexample>> = vec![None; acts.count()];
-    let mut checks: Vec<ElementCheck> = elements.clone().map(|g| ElementCheck::new(spec, &acts, g)).collect();
+    let mut checks: Vec<ElementCheck> = elements.clone().map(|g| ElementCheck::new(spec, &acts, g, how.cause)).collect();
     let mut chance_stream = Stream::new(seed, Purpose::Audit, 0);
     let mut action_stream = Stream::new(seed, Purpose::Audit, 1);
     let mut state = world.clone();
@@ -155,13 +188,21 @@ fn audit_under<W: Exact>(world: &W, acts: Result<GroupAction>, steps: usize, see
     let mut actions = Joint::of(spec);
     for step in 0..steps {
         actions.take_uniform(&state, &mut action_stream);
+        if let Some(controller) = &how.controller
+            && let Err(error) = state.control(controller, &mut action_stream, &mut actions.choices)
+        {
+            return refused(error.to_string());
+        }
         let chance = state.draw(&mut chance_stream);
         let mut next = state.clone();
         let outcome = apply(&mut next, &actions, &chance);
         let taken = Taken { before: &state, actions: &actions, chance: &chance, after: &next, outcome };
         for (check, found) in checks.iter_mut().zip(&mut found) {
-            if found.is_none()
-                && let Err(text) = check.step(&acts, &taken)
+            let rules = if found.is_none() { check.step(&acts, &taken) } else { Ok(()) };
+            // Sizes are means over all states, also after the first failure.
+            let laws = check.laws(&acts, &taken);
+            if let Err(text) = rules.and(laws)
+                && found.is_none()
             {
                 *found = Some(Counterexample {
                     text,
@@ -183,6 +224,19 @@ fn audit_under<W: Exact>(world: &W, acts: Result<GroupAction>, steps: usize, see
     }
     let declared = state.start_density().is_some();
     let actions = |g: Element| Some(Verdict::of(broken_region(spec.actions.vectors()?, &acts, g)));
+    // Turns by any angle have no law of a step's draws to compare with.
+    let size = |g: Element| match acts.turn(g) {
+        None => state.start_variation(g).map(|size| if how.cause { 0.0 } else { size }),
+        Some(_) => None,
+    };
+    let sizes: Vec<Option<f64>> = elements.clone().map(size).collect();
+    for (start, size) in starts.iter_mut().zip(&sizes) {
+        if let Some(size) = size.filter(|size| *size > NOTHING) {
+            start.get_or_insert_with(|| {
+                format!("what is drawn for an episode has another law when it is transformed: a total variation of {size:.3} per step")
+            });
+        }
+    }
     AuditReport {
         holds: found.iter().all(Option::is_none)
             && starts.iter().all(Option::is_none)
@@ -199,7 +253,12 @@ fn audit_under<W: Exact>(world: &W, acts: Result<GroupAction>, steps: usize, see
                     && actions(g).is_none_or(|verdict| verdict.holds),
                 counterexample,
                 actions: actions(g),
-                start: declared.then(|| Verdict::of(start)),
+                start: (declared || sizes[g].is_some()).then(|| Verdict {
+                    holds: start.is_none(),
+                    text: start,
+                    variation: sizes[g],
+                }),
+                variation: checks[g].variation,
             })
             .collect(),
     }
@@ -238,6 +297,9 @@ fn broken_region((bound, region): (f64, Region), acts: &GroupAction, g: Element)
         })
     })
 }
+
+/// Laws that differ by less are equal but for rounding.
+const NOTHING: f64 = 1e-12;
 
 /// Compares how likely an episode is to start here with how likely it is to start in the transformed states.
 fn check_start<W: Exact>(state: &W, found: &mut [Option<String>], acts: &GroupAction) {
@@ -285,13 +347,18 @@ struct ElementCheck {
     transformed_seen: Vec<f32>,
     edges: Edges,
     transformed_edges: Edges,
+    /// Whether what breaks the symmetry is transformed, too.
+    cause: bool,
+    /// Over the states so far, and how many they are.
+    variation: Option<Variation>,
+    states: usize,
 }
 
 /// The text says what is not symmetric.
 type Check = std::result::Result<(), String>;
 
 impl ElementCheck {
-    fn new(spec: &Spec, acts: &GroupAction, g: Element) -> ElementCheck {
+    fn new(spec: &Spec, acts: &GroupAction, g: Element, cause: bool) -> ElementCheck {
         let shape = spec.image.unwrap_or_default();
         let size = if spec.image.is_some() { shape.iter().product() } else { acts.features_dim() };
         ElementCheck {
@@ -304,12 +371,49 @@ impl ElementCheck {
             transformed_seen: vec![0.0; size],
             edges: Edges::default(),
             transformed_edges: Edges::default(),
+            cause,
+            variation: None,
+            states: 0,
         }
+    }
+
+    /// The transformed state, with what breaks the symmetry or without.
+    fn turned<W: Exact>(&self, acts: &GroupAction, state: &W) -> std::result::Result<W, String> {
+        let mut turned = moved(state, acts, self.g).map_err(|e| e.to_string())?;
+        if self.cause {
+            turned.transform_cause(self.g);
+        }
+        Ok(turned)
+    }
+
+    /// How far apart the laws of what follows are, looked at in every state; a failure if they are.
+    fn laws<W: Exact>(&mut self, acts: &GroupAction, taken: &Taken<W>) -> Check {
+        // Laws are listed where agents choose, and elements are of a finite group.
+        if taken.actions.is_vectors() || acts.turn(self.g).is_some() {
+            return Ok(());
+        }
+        let Ok(turned) = self.turned(acts, taken.before) else { return Ok(()) };
+        for (agent, &action) in taken.actions.choices.iter().enumerate() {
+            self.transformed_actions.choices[acts.agent(self.g, agent)] = acts.action(self.g, action);
+        }
+        let both = (&taken.actions.choices[..], &self.transformed_actions.choices[..]);
+        let Some(found) = size::variation(self.g, (taken.before, &turned), both, self.cause) else {
+            return Ok(());
+        };
+        self.variation.get_or_insert_default().add(found, self.states);
+        self.states += 1;
+        if found > NOTHING {
+            return Err(format!(
+                "what follows has other probabilities: the total variation between the transformed law and the law in the \
+                 transformed world is {found:.3}"
+            ));
+        }
+        Ok(())
     }
 
     fn step<W: Exact>(&mut self, acts: &GroupAction, taken: &Taken<W>) -> Check {
         let (before, g) = (taken.before, self.g);
-        let mut transformed = moved(before, acts, g).map_err(|e| e.to_string())?;
+        let mut transformed = self.turned(acts, before)?;
         // Nothing moves nobody, whatever is declared.
         if !acts.is_global() && g != acts.group.identity() {
             let why =
@@ -346,7 +450,7 @@ impl ElementCheck {
                 shown(&self.transformed_actions)
             ));
         }
-        let expected = moved(taken.after, acts, g).map_err(|e| e.to_string())?;
+        let expected = self.turned(acts, taken.after)?;
         let same = match tolerance > 0.0 {
             false => transformed.same_state(&expected),
             true => transformed.near_state(&expected, tolerance),
@@ -568,5 +672,6 @@ fn hash(seen: &[f32]) -> u64 {
     hasher.finish()
 }
 
+mod size;
 #[cfg(test)]
 mod tests;

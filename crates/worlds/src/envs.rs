@@ -1,6 +1,6 @@
 //! Environments of one world side by side, whatever world it is: types are erased here, once per batch.
 
-use crate::audit::{AuditReport, audit, audit_turns};
+use crate::audit::{AuditReport, Auditing, audit_by, audit_turns};
 use crate::batch::{Canvas, EnvBatch};
 use crate::error::{Error, Result};
 use crate::scene::Edit;
@@ -125,7 +125,11 @@ pub trait ExactEnvs {
     /// If `images` has the wrong length.
     fn look(&self, canvas: &mut Option<Canvas>, images: &mut [f32]);
     /// Is the world as symmetric as it says?
-    fn audit(&self, steps: usize, seed: u64) -> AuditReport;
+    fn audit_by(&self, how: &Auditing) -> AuditReport;
+    /// The same, by random actions.
+    fn audit(&self, steps: usize, seed: u64) -> AuditReport {
+        self.audit_by(&Auditing { steps, seed, ..Auditing::default() })
+    }
     /// Is it as symmetric under these turns of SO(2) or O(2)?
     fn audit_turns(&self, symmetry: &Symmetry, turns: &[Turn], steps: usize, seed: u64) -> AuditReport;
     /// The same environments, each turned by any angle.
@@ -263,8 +267,8 @@ impl<W: Exact> ExactEnvs for EnvBatch<W> {
         }
     }
 
-    fn audit(&self, steps: usize, seed: u64) -> AuditReport {
-        audit(&self.worlds()[0], steps, seed)
+    fn audit_by(&self, how: &Auditing) -> AuditReport {
+        audit_by(&self.worlds()[0], how)
     }
 
     fn audit_turns(&self, symmetry: &Symmetry, turns: &[Turn], steps: usize, seed: u64) -> AuditReport {

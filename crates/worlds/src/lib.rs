@@ -46,7 +46,8 @@ mod world;
 
 pub use action::GroupAction;
 pub use audit::{
-    AuditReport, Counterexample, ElementReport, ROUNDING, STEP_ROUNDING, Verdict, audit, audit_turns,
+    AuditReport, Auditing, Counterexample, ElementReport, ROUNDING, STEP_ROUNDING, Variation, Verdict, audit,
+    audit_by, audit_turns,
 };
 pub use batch::{Canvas, EnvBatch};
 pub use controller::{Controller, Named, uniform, uniform_vectors};

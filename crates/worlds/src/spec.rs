@@ -65,6 +65,13 @@ pub struct Spec {
     /// What an agent of a fleet may do instead of deciding when it hears nobody.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fallbacks: Vec<Fallback>,
+    /// What breaks the symmetry, if that is known: its representation. Everybody knows its value ([`crate::World::cause`]), and
+    /// a network that is told turns with it exactly.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub cause: String,
+    /// Whether it differs between episodes: then every network must be told.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cause_varies: bool,
 }
 
 /// A kind of things that are heard and do not act.
@@ -271,6 +278,8 @@ impl Spec {
             references: vec![],
             links: Links::All,
             fallbacks: vec![],
+            cause: String::new(),
+            cause_varies: false,
         }
     }
 
@@ -373,6 +382,11 @@ pub fn moves(group: &Group, vectors: &[[i32; 2]]) -> Result<String> {
     }
     let find = |v: [i32; 2]| vectors.iter().position(|w| *w == v).unwrap_or(0);
     Ok(permutation(group, vectors.len(), |g, k| find(plane.vector(g, vectors[k]))))
+}
+
+/// The representation of a vector (down, right), for a group that turns the plane.
+pub fn plane(group: &Group) -> &'static str {
+    if equimarl_group::Rep::rotation(group, 1).is_ok() { "rotation" } else { "natural" }
 }
 
 /// A declaration with what people call the world: the content of `spec.json` in run folders.

@@ -113,6 +113,9 @@ pub trait World: Send {
     /// top, or its feature vector. For a sender, whose number comes after the agents', its features: what is heard of it.
     fn observe(&self, who: usize, out: &mut [f32]);
 
+    /// Writes what breaks the symmetry, in the representation that the declaration says: it is the same for everybody.
+    fn cause(&self, _out: &mut [f32]) {}
+
     /// The exact identity of what an agent sees, if there is a short one: equal ids are equal observations, and learners
     /// encode each only once.
     fn id(&self, _agent: usize) -> Option<u64> {
@@ -205,6 +208,12 @@ pub trait Exact: World + Clone + 'static {
     /// Draws the randomness of the next step.
     fn draw(&self, stream: &mut Stream) -> Self::Chance;
 
+    /// All that can be drawn in this state, with probabilities, if that can be listed. An audit then compares laws, and not only
+    /// what follows from draws that correspond.
+    fn chances(&self) -> Option<Vec<(Self::Chance, f64)>> {
+        None
+    }
+
     /// One step of the whole team.
     ///
     /// # Panics
@@ -238,6 +247,15 @@ pub trait Exact: World + Clone + 'static {
     /// # Errors
     /// If g does not map this world to itself, saying why: what is mapped where it cannot be.
     fn transformed(&self, g: Element) -> Result<Self>;
+
+    /// Transforms what breaks the symmetry ([`World::cause`]), which [`Exact::transformed`] leaves as it is.
+    fn transform_cause(&mut self, _g: Element) {}
+
+    /// The total variation between what is drawn at the start of an episode and the transformed draw, per step if it is drawn for
+    /// every step; nothing if the world does not say.
+    fn start_variation(&self, _g: Element) -> Option<f64> {
+        None
+    }
 
     /// The transformed draw.
     fn transform_chance(&self, g: Element, chance: &Self::Chance) -> Self::Chance;

@@ -12,7 +12,9 @@ use anyhow::{Context, Result, bail};
 use clap::Args as ClapArgs;
 use equimarl_files::{MARK, write_file};
 use equimarl_group::{Group, Symmetry};
-use equimarl_worlds::{AuditReport, ElementReport, GroupAction, OwnAudit, STEP_ROUNDING, Verdict};
+use equimarl_worlds::{
+    AuditReport, Auditing, ElementReport, GroupAction, Named, OwnAudit, STEP_ROUNDING, Verdict,
+};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -35,6 +37,12 @@ pub struct Args {
     /// The seed of the rollouts.
     #[arg(long, default_value_t = 0, allow_negative_numbers = true, value_parser = whole::<u64>)]
     seed: u64,
+    /// Transform what breaks the symmetry along with everything else: wind, a tilt. Then everything must hold.
+    #[arg(long)]
+    transform_cause: bool,
+    /// The controller whose states are looked at, instead of random actions.
+    #[arg(long, value_name = "NAME")]
+    controller: Option<String>,
     /// Where the states of counterexamples are saved.
     #[arg(long, value_name = "DIR", default_value = "counterexamples")]
     out: PathBuf,
@@ -71,10 +79,24 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         // What has no such symmetry by its declaration is refused, and not a counterexample.
         GroupAction::of_turns(envs.spec(), &symmetry, &[])?;
     }
+    if args.transform_cause && envs.spec().cause.is_empty() {
+        bail!(
+            "nothing is known that breaks the symmetry of this world, so there is nothing to transform along"
+        );
+    }
+    if let Some(name) = &args.controller {
+        Named::new(name, envs.world(0))?;
+    }
+    let how = Auditing {
+        steps: args.steps,
+        seed: args.seed,
+        cause: args.transform_cause,
+        controller: args.controller.clone().filter(|name| name != "random"),
+    };
     let waiting = Waiting::for_("comparing steps", None);
     let name = world.name.as_str();
     let report = match symmetry.is_finite() {
-        true => exact.audit(args.steps, args.seed),
+        true => exact.audit_by(&how),
         false => {
             let turns = some_turns(&symmetry, args.seed);
             exact.audit_turns(&symmetry, &turns, args.steps, args.seed)
@@ -151,9 +173,28 @@ fn text(report: &AuditReport, world: &str, group: &Symmetry, files: &[Option<Pat
         }
     );
     let verdict = |holds: bool| String::from(if holds { "holds" } else { "FAILS" });
+    // The law of the start is a column where the world says what it is, and sizes are where something is broken.
+    let starts = report.elements.iter().any(|e| e.start.is_some());
+    let sized = report.elements.iter().any(|e| e.variation.is_some_and(|v| v.most > 0.0));
+    let drawn = report
+        .elements
+        .iter()
+        .any(|e| e.start.as_ref().is_some_and(|s| s.variation.is_some_and(|v| v > 0.0)));
     let row = |e: &ElementReport| {
-        let more = [&e.actions, &e.start].into_iter().flatten().map(|v| verdict(v.holds));
-        [e.element.clone(), verdict(e.counterexample.is_none())].into_iter().chain(more).collect()
+        let mut row = vec![e.element.clone(), verdict(e.counterexample.is_none())];
+        if sized {
+            let size = e.variation.unwrap_or_default();
+            row.push(format!("{:.3} (at most {:.3})", size.mean, size.most));
+        }
+        row.extend(e.actions.as_ref().map(|v| verdict(v.holds)));
+        if starts {
+            row.push(e.start.as_ref().map_or("-".into(), |s| verdict(s.holds)));
+        }
+        if drawn {
+            let size = e.start.as_ref().and_then(|s| s.variation).unwrap_or_default();
+            row.push(format!("{size:.3}"));
+        }
+        row
     };
     let rows: Vec<Vec<String>> = match group.is_finite() {
         true => report.elements.iter().map(row).collect(),
@@ -182,8 +223,10 @@ fn text(report: &AuditReport, world: &str, group: &Symmetry, files: &[Option<Pat
     let first = report.elements.first();
     let has = |of: fn(&ElementReport) -> bool| first.is_some_and(of);
     let mut columns = vec!["element", "rewards, transitions, observations, graph"];
+    columns.extend(sized.then_some("total variation, mean"));
     columns.extend(has(|e| e.actions.is_some()).then_some("actions"));
-    columns.extend(has(|e| e.start.is_some()).then_some("start"));
+    columns.extend(starts.then_some("start"));
+    columns.extend(drawn.then_some("total variation of a step's draws"));
     text += &table(&columns, &rows);
     let first_failure = report.elements.iter().position(|e| !e.holds).unwrap_or(0);
     for (i, (element, file)) in report.elements.iter().zip(files).enumerate() {

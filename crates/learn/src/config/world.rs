@@ -1,10 +1,10 @@
 //! The world and the network of a run.
 
-use super::TrainConfig;
+use super::{Method, TrainConfig};
 use crate::error::Result;
-use crate::interface::interface_under;
+use crate::interface::{interface_under, told_interface};
 use equimarl_group::{Group, Symmetry};
-use equimarl_nn::NetworkConfig;
+use equimarl_nn::{NetworkConfig, NetworkKind};
 use equimarl_worlds::{Envs, Registry};
 
 impl TrainConfig {
@@ -40,10 +40,25 @@ impl TrainConfig {
     /// # Errors
     /// If the group does not act on the world.
     pub fn network(&self, registry: &Registry) -> Result<NetworkConfig> {
-        let kind = self.method.kind();
-        let symmetry = if kind.is_plain() { Symmetry::Finite(Group::cyclic(1)?) } else { self.symmetry()? };
+        let mut kind = self.method.kind();
+        if kind == NetworkKind::Relaxed && self.penalty.is_infinite() {
+            kind = NetworkKind::Equivariant;
+        }
+        let wide = self.method == Method::PlainWide;
+        let none = kind.is_plain() && !wide;
+        let symmetry = if none { Symmetry::Finite(Group::cyclic(1)?) } else { self.symmetry()? };
         let envs = registry.make(&self.world, &symmetry.finite()?, 1)?;
-        let config = NetworkConfig::under(interface_under(envs.spec(), kind, &symmetry)?, kind, &symmetry);
+        let usual = |kind| -> Result<NetworkConfig> {
+            Ok(NetworkConfig::under(interface_under(envs.spec(), kind, &symmetry)?, kind, &symmetry))
+        };
+        let config = match self.method {
+            Method::Cause => {
+                let interface = told_interface(envs.spec(), kind, &symmetry)?;
+                NetworkConfig::under(interface, kind, &symmetry)
+            }
+            Method::PlainWide => usual(NetworkKind::Equivariant)?.as_wide()?,
+            _ => usual(kind)?,
+        };
         config.symmetry()?;
         Ok(config)
     }

@@ -93,7 +93,7 @@ impl NetworkConfig {
             }
             Ok(features)
         };
-        let mut features = encoder("", "an agent's features", &interface.features)?;
+        let seen = encoder("", "an agent's features", &interface.features)?;
         let mut senders = vec![];
         for kind in &interface.senders {
             senders.push(match kind.features.as_str() {
@@ -105,6 +105,7 @@ impl NetworkConfig {
                 )?),
             });
         }
+        let mut features = self.told(group, &seen)?;
         let edge = self.edge_rep(group)?;
         for (i, &width) in self.widths.rounds.iter().enumerate() {
             let (round, output) = (format!("round{}", i + 1), self.channels(group, width)?);
@@ -122,7 +123,7 @@ impl NetworkConfig {
                 update = update.plus(&output)?;
             }
             layers.push(Layer::new(Role::Update, format!("{round}.update"), &update, &output));
-            features = output;
+            features = self.told(group, &output)?;
         }
         Ok((layers, features))
     }
