@@ -46,6 +46,9 @@ pub struct ElementError {
     pub policy_error: f64,
     /// The largest difference of the team value.
     pub value_error: f64,
+    /// The mean over states and agents of the divergence KL(pi(g a | g s), pi(a | s)), where agents choose: how asymmetric the
+    /// policy is, in nats.
+    pub divergence: f64,
 }
 
 /// Compares a policy in `states` random states with itself in the turned states, for every element of the world's
@@ -59,7 +62,7 @@ pub fn equivariance(
     states: usize,
     seed: u64,
 ) -> Result<EquivarianceReport> {
-    equivariance_each(policy, envs, states, seed, |_| ())
+    equivariance_each(policy, envs, states, seed, false, |_| ())
 }
 
 /// As [`equivariance`], under these turns of SO(2) or O(2) in place of the elements of a group.
@@ -75,11 +78,11 @@ pub fn equivariance_turns(
     compared: impl FnMut(usize),
 ) -> Result<EquivarianceReport> {
     let acts = GroupAction::of_turns(envs.spec(), symmetry, turns)?;
-    equivariance_under(policy, envs, &acts, states, seed, compared)
+    equivariance_under(policy, envs, (&acts, false), states, seed, compared)
 }
 
 /// As [`equivariance`], and says every now and then how many states were compared. Some are in memory at a time, so there may
-/// be any number.
+/// be any number. `cause` says whether what breaks the symmetry is transformed along, or stays as it is.
 ///
 /// # Errors
 /// As [`equivariance`].
@@ -88,20 +91,21 @@ pub fn equivariance_each(
     envs: &dyn Envs,
     states: usize,
     seed: u64,
+    cause: bool,
     compared: impl FnMut(usize),
 ) -> Result<EquivarianceReport> {
-    equivariance_under(policy, envs, &GroupAction::new(envs.spec())?, states, seed, compared)
+    equivariance_under(policy, envs, (&GroupAction::new(envs.spec())?, cause), states, seed, compared)
 }
 
 fn equivariance_under(
     policy: &Policy,
     envs: &dyn Envs,
-    acts: &GroupAction,
+    (acts, cause): (&GroupAction, bool),
     states: usize,
     seed: u64,
     mut compared: impl FnMut(usize),
 ) -> Result<EquivarianceReport> {
-    let element = |g| ElementError { element: acts.name(g), policy_error: 0.0, value_error: 0.0 };
+    let element = |g| ElementError { element: acts.name(g), policy_error: 0.0, value_error: 0.0, divergence: 0.0 };
     let mut report = EquivarianceReport {
         policy_error: 0.0,
         value_error: 0.0,
@@ -115,7 +119,7 @@ fn equivariance_under(
     for first in (0..states).step_by(AT_ONCE) {
         let some = first..states.min(first.saturating_add(AT_ONCE));
         let done = some.end;
-        let layer = compare(policy, envs, acts, some, seed, &mut report)?;
+        let layer = compare(policy, envs, (acts, cause), some, seed, &mut report)?;
         failing = [failing, layer].into_iter().flatten().min();
         compared(done);
     }
@@ -136,7 +140,7 @@ fn equivariance_under(
 fn compare(
     policy: &Policy,
     envs: &dyn Envs,
-    acts: &GroupAction,
+    (acts, cause): (&GroupAction, bool),
     states: Range<usize>,
     seed: u64,
     report: &mut EquivarianceReport,
@@ -158,8 +162,10 @@ fn compare(
         *mean += rows.sum::<f64>() / (report.states * agents) as f64;
     }
     let mut failing: Option<usize> = None;
+    let total = report.states;
     for (g, error) in report.elements.iter_mut().enumerate() {
         let moved = match acts.turn(g) {
+            None if cause => exact.transformed_along(g)?,
             None => exact.transformed(g)?,
             Some(turn) => exact.turned(turn)?,
         };
@@ -179,6 +185,11 @@ fn compare(
                     let to = row(acts.agent(g, agent), acts.action(g, action));
                     let b = turned.log_probabilities[to].exp();
                     error.policy_error = worse(error.policy_error, a, b);
+                    // An action that is impossible adds nothing.
+                    let apart = turned.log_probabilities[to] - said.log_probabilities[row(agent, action)];
+                    if b > 0.0 {
+                        error.divergence += f64::from(b * apart) / (total * agents) as f64;
+                    }
                 }
             }
             let (here, there) = (said.values[state], turned.values[state]);

@@ -142,6 +142,11 @@ pub trait ExactEnvs {
     /// # Errors
     /// If g does not map one of them to itself.
     fn transformed(&self, g: Element) -> Result<Box<dyn Envs>>;
+    /// The same, with what breaks the symmetry transformed, too.
+    ///
+    /// # Errors
+    /// As [`ExactEnvs::transformed`].
+    fn transformed_along(&self, g: Element) -> Result<Box<dyn Envs>>;
     /// The state of an environment.
     fn state(&self, e: usize) -> Value;
     /// Puts an environment into a state.
@@ -279,6 +284,15 @@ impl<W: Exact> ExactEnvs for EnvBatch<W> {
         let mut other = self.clone();
         for world in other.worlds_mut() {
             *world = world.turned(turn)?;
+        }
+        Ok(Box::new(other))
+    }
+
+    fn transformed_along(&self, g: Element) -> Result<Box<dyn Envs>> {
+        let mut other = self.clone();
+        for world in other.worlds_mut() {
+            *world = world.transformed(g)?;
+            world.transform_cause(g);
         }
         Ok(Box::new(other))
     }

@@ -2,7 +2,7 @@
 
 use super::some_turns;
 use crate::examples::examples;
-use crate::network::{self, fresh, usual_config};
+use crate::network::{self, fresh};
 use crate::number::whole;
 use crate::output::{print, print_json, table};
 use crate::registry;
@@ -10,11 +10,11 @@ use crate::waiting::Waiting;
 use crate::world::{WorldArgs, methods, names};
 use anyhow::{Context, Result, ensure};
 use clap::Args as ClapArgs;
-use equimarl_group::{Group, Symmetry};
+use equimarl_group::Symmetry;
 use equimarl_learn::{
-    EquivarianceReport, Method, TOLERANCE, check_fit, equivariance_each, equivariance_turns,
+    EquivarianceReport, Method, TOLERANCE, TrainConfig, check_fit, equivariance_each, equivariance_turns,
 };
-use equimarl_nn::Network;
+use equimarl_nn::{Network, NetworkKind};
 use equimarl_worlds::{Envs, Purpose, Stream, WorldConfig};
 use serde_json::json;
 use std::path::PathBuf;
@@ -38,6 +38,9 @@ pub struct Args {
     /// The symmetry to ask for [default: what the network claims; a plain one claims nothing].
     #[arg(long)]
     group: Option<String>,
+    /// Transform what breaks the symmetry along with everything else: wind, a tilt. A network that is told of it turns then.
+    #[arg(long)]
+    transform_cause: bool,
     /// How many random states are compared.
     #[arg(long, value_name = "N", default_value_t = 50, allow_negative_numbers = true, value_parser = whole::<usize>)]
     states: usize,
@@ -59,7 +62,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     let waiting = Waiting::for_("states", Some(args.states as u64));
     let at = |done| waiting.at(done as u64);
     let report = match symmetry.is_finite() {
-        true => equivariance_each(&policy, &*envs, args.states, args.seed, at)?,
+        true => equivariance_each(&policy, &*envs, args.states, args.seed, args.transform_cause, at)?,
         false => {
             let turns = some_turns(&symmetry, args.seed);
             equivariance_turns(&policy, &*envs, (&symmetry, &turns), args.states, args.seed, at)?
@@ -69,7 +72,9 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     let parameters = network.values().len();
     // Without a question, the question is whether it is what it claims: a plain network claims nothing, and is shown under the
     // group that others of its world have.
-    let asked = args.group.is_some() || !kind.is_plain();
+    // Relaxed ones began with a symmetry and tell how far they left it.
+    let claims = !kind.is_plain() && kind != NetworkKind::Relaxed;
+    let asked = args.group.is_some() || claims;
     let holds = report.equivariant || !asked;
     if args.json {
         let mut value = serde_json::to_value(&report)?;
@@ -87,7 +92,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
             "{} {} network, {parameters} parameters, in {} random states under {symmetry}\n\n",
             config.interface.world, kind, report.states
         );
-        let claimed = !kind.is_plain() && config.group == symmetry.name();
+        let claimed = claims && config.group == symmetry.name();
         print(&(title + &text(&report, asked, claimed, &symmetry)))?;
     }
     Ok(if holds { ExitCode::SUCCESS } else { ExitCode::FAILURE })
@@ -112,11 +117,13 @@ impl Args {
             return Ok((trained.network, envs, symmetry));
         }
         let world = self.size.of(self.world.as_deref().context("give --world, or --model")?)?;
-        let kind = self.method.context("give --method, or --model")?.kind();
         // First, because it knows best which symmetry it can have.
         let (envs, symmetry) = self.symmetric(&world, &self.usual_group(&world)?)?;
-        let claimed = if kind.is_plain() { Symmetry::Finite(Group::cyclic(1)?) } else { symmetry.clone() };
-        let mut network = fresh(&usual_config(&world, kind, &claimed)?, self.seed)?;
+        let registry = registry();
+        let method = self.method.context("give --method, or --model")?;
+        let usual = TrainConfig::preset(&registry, "default", world.clone(), method)?;
+        let config = TrainConfig { group: symmetry.name().into(), ..usual }.network(&registry)?;
+        let mut network = fresh(&config, self.seed)?;
         enliven(&mut network, &*envs, self.seed)?;
         Ok((network, envs, symmetry))
     }
@@ -141,7 +148,7 @@ fn enliven(network: &mut Network, envs: &dyn Envs, seed: u64) -> Result<()> {
     for size in (0..8).map(|k| 0.5 * f64::from(1 << k)) {
         let mut stream = Stream::new(seed, Purpose::Weights, 1);
         network.enliven(size, &mut || stream.normal());
-        let found = equivariance_each(&network.policy()?, envs, 10, seed, |_| ())?.mean_action;
+        let found = equivariance_each(&network.policy()?, envs, 10, seed, false, |_| ())?.mean_action;
         if found.is_none_or(|mean| mean > LONG) {
             break;
         }
@@ -152,8 +159,17 @@ fn enliven(network: &mut Network, envs: &dyn Envs, seed: u64) -> Result<()> {
 fn text(report: &EquivarianceReport, asked: bool, claimed: bool, group: &Symmetry) -> String {
     let row =
         |name: String, policy: f64, value: f64| vec![name, format!("{policy:.1e}"), format!("{value:.1e}")];
-    let mut rows: Vec<Vec<String>> =
-        report.elements.iter().map(|e| row(e.element.clone(), e.policy_error, e.value_error)).collect();
+    // How asymmetric a policy is in the mean says something where it is not symmetric.
+    let sized = group.is_finite() && report.mean_action.is_none() && !report.equivariant;
+    let mut rows: Vec<Vec<String>> = report
+        .elements
+        .iter()
+        .map(|e| {
+            let mut row = row(e.element.clone(), e.policy_error, e.value_error);
+            row.extend(sized.then(|| format!("{:.4}", e.divergence.max(0.0))));
+            row
+        })
+        .collect();
     if !group.is_finite() {
         // One line for all of them.
         let name = format!("{} random turns", report.elements.len());
@@ -177,5 +193,7 @@ fn text(report: &EquivarianceReport, asked: bool, claimed: bool, group: &Symmetr
         Some(_) => "largest difference of means and deviations",
     };
     let long = report.mean_action.map(|mean| format!("mean length of an action without chance: {mean:.2}\n"));
-    format!("{}\n{}{verdict}\n", table(&["element", what, "of values"], &rows), long.unwrap_or_default())
+    let mut heading = vec!["element", what, "of values"];
+    heading.extend(sized.then_some("mean divergence, nats"));
+    format!("{}\n{}{verdict}\n", table(&heading, &rows), long.unwrap_or_default())
 }
