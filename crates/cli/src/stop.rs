@@ -10,7 +10,7 @@ use std::thread::{sleep, spawn};
 use std::time::Duration;
 
 /// Who was asked to stop does so by itself in this time, or is ended.
-const PATIENCE: Duration = Duration::from_millis(1500);
+const PATIENCE: Duration = Duration::from_millis(2500);
 /// Writing a checkpoint to a slow disk may take longer.
 const WRITING: Duration = Duration::from_secs(60);
 const TICK: Duration = Duration::from_millis(20);
