@@ -53,6 +53,37 @@ pub(crate) fn choices(
     }
 }
 
+/// Numbers of 32 or 64 bits in this shape, written to `out`.
+pub(crate) fn vectors(
+    name: &str,
+    array: &Bound<'_, PyAny>,
+    shape: &[usize],
+    out: &mut Vec<f64>,
+) -> PyResult<()> {
+    // NumPy's own numbers have 64 bits.
+    if array.cast::<PyArrayDyn<f64>>().is_ok() {
+        numbers(name, &typed::<f64>(name, array, shape)?, out)
+    } else {
+        numbers(name, &typed::<f32>(name, array, shape)?, out)
+    }
+}
+
+fn numbers<T: Element + Copy + Into<f64>>(
+    name: &str,
+    array: &Bound<'_, PyArrayDyn<T>>,
+    out: &mut Vec<f64>,
+) -> PyResult<()> {
+    let whole = match in_one_piece(array) {
+        true => array.clone(),
+        false => array.call_method0("copy")?.cast_into::<PyArrayDyn<T>>()?,
+    };
+    let lent =
+        whole.try_readonly().map_err(|_| value(format!("`{name}` is being written by somebody else")))?;
+    out.clear();
+    out.extend(lent.as_slice()?.iter().map(|&x| -> f64 { x.into() }));
+    Ok(())
+}
+
 fn below<T: Element + Copy + Into<i64>>(
     name: &str,
     array: &Bound<'_, PyArrayDyn<T>>,

@@ -40,11 +40,11 @@ pub(crate) fn audit(py: Python<'_>, envs: &Envs, group: &Group, steps: usize, se
     })
 }
 
-/// Two reports one after the other: the first counterexample of each element counts.
+/// Two reports one after the other: what an element fails in first counts.
 fn joined(mut whole: AuditReport, part: AuditReport) -> AuditReport {
     for (element, mut later) in whole.elements.iter_mut().zip(part.elements) {
-        if let (true, Some(found)) = (element.holds, &mut later.counterexample) {
-            found.step += whole.steps;
+        if element.holds && !later.holds {
+            later.counterexample.iter_mut().for_each(|found| found.step += whole.steps);
             *element = later;
         }
     }
@@ -61,6 +61,10 @@ pub(crate) fn declared<'py>(py: Python<'py>, envs: &Envs, group: &Group) -> PyRe
     let made = registry.make(&envs.world, &group.0, 1).map_err(value)?;
     let spec: &Spec = made.spec();
     let acts = GroupAction::new(spec).map_err(value)?;
+    if spec.actions.vectors().is_some() {
+        let why = "act by vectors; give the group alone, for the exact audit";
+        return Err(value(format!("agents of {} {why}", spec.world)));
+    }
     let all = |count: usize, to: &dyn Fn(usize, usize) -> usize| -> Vec<Vec<usize>> {
         group.0.elements().map(|g| (0..count).map(|k| to(g, k)).collect()).collect()
     };

@@ -1,13 +1,13 @@
 //! The class that Python's `Batch` and `parallel_env` are made of.
 
-use crate::arrays::{choices, writable};
+use crate::arrays::{choices, vectors, writable};
 use crate::error::value;
 use crate::options::{configured, to_python};
 use crate::part::Results;
 use crate::picture;
 use crate::sight::{Seen, Sight};
 use crate::together::Together;
-use equimarl_worlds::{End, Spec, World, WorldConfig, builtin};
+use equimarl_worlds::{End, Joint, Region, Spec, World, WorldConfig, builtin};
 use numpy::{PyArray, PyArray1, PyArray3, PyArrayMethods};
 use pyo3::exceptions::{PyIndexError, PyRuntimeError};
 use pyo3::prelude::*;
@@ -139,6 +139,13 @@ impl Envs {
         self.spec.actions.names().to_vec()
     }
 
+    /// How large a vector may be by which an agent acts, and whether that is its length (or each of its numbers); None if
+    /// agents choose.
+    #[getter]
+    fn action_bound(&self) -> Option<(f64, bool)> {
+        self.spec.actions.vectors().map(|(bound, region)| (bound, region == Region::Ball))
+    }
+
     /// What is measured besides return and length, by name.
     #[getter]
     fn measure_names(&self) -> Vec<&str> {
@@ -191,7 +198,14 @@ impl Envs {
         let mut together = self.started()?;
         let together = &mut *together;
         let (count, agents) = (self.count, self.spec.agents);
-        choices("actions", actions, &[count, agents], self.spec.actions.count(), &mut together.actions)?;
+        let options = self.spec.actions.count();
+        match self.spec.actions.vectors() {
+            None => choices("actions", actions, &[count, agents], options, &mut together.actions)?,
+            Some(_) => {
+                vectors("actions", actions, &[count, agents, options], &mut together.vectors)?;
+                self.spec.actions.check_vectors(&together.vectors).map_err(value)?;
+            }
+        }
         let mut rewards = writable::<f32>("rewards", rewards, &[count])?;
         let mut terminals = writable::<bool>("terminals", terminals, &[count])?;
         let mut truncations = writable::<bool>("truncations", truncations, &[count])?;
@@ -224,7 +238,11 @@ impl Envs {
         truncations: &Bound<'_, PyAny>,
     ) -> PyResult<()> {
         // Held until all are seen, so that arrays that overlap are noticed.
-        let _actions = writable::<i32>("actions", actions, &[self.count, self.spec.agents])?;
+        let shape = [self.count, self.spec.agents, self.spec.actions.count()];
+        let (_choices, _vectors) = match self.spec.actions.vectors() {
+            None => (Some(writable::<i32>("actions", actions, &shape[..2])?), None),
+            Some(_) => (None, Some(writable::<f32>("actions", actions, &shape)?)),
+        };
         let _rewards = writable::<f32>("rewards", rewards, &[self.count])?;
         let _terminals = writable::<bool>("terminals", terminals, &[self.count])?;
         let _truncations = writable::<bool>("truncations", truncations, &[self.count])?;
@@ -237,8 +255,15 @@ impl Envs {
     fn step_one(&self, environment: usize, actions: &Bound<'_, PyAny>) -> PyResult<(f64, bool, bool)> {
         let mut together = self.started()?;
         self.check(environment)?;
-        let mut chosen = vec![0; self.spec.agents];
-        choices("actions", actions, &[self.spec.agents], self.spec.actions.count(), &mut chosen)?;
+        let (mut chosen, agents, options) =
+            (Joint::of(&self.spec), self.spec.agents, self.spec.actions.count());
+        match self.spec.actions.vectors() {
+            None => choices("actions", actions, &[agents], options, &mut chosen.choices)?,
+            Some(_) => {
+                vectors("actions", actions, &[agents, options], &mut chosen.vectors)?;
+                self.spec.actions.check_vectors(&chosen.vectors).map_err(value)?;
+            }
+        }
         let outcome = together.step_one(environment, &chosen).map_err(failed)?;
         Ok((outcome.reward, outcome.end == End::Terminated, outcome.end == End::Truncated))
     }

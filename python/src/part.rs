@@ -104,8 +104,12 @@ impl Part {
         }
     }
 
-    pub fn step(&mut self, actions: &[usize], mut results: Results<'_>) -> Result<()> {
-        self.envs.step(actions, &mut self.outcomes)?;
+    /// One step by choices, or by vectors where agents act by those.
+    pub fn step(&mut self, actions: &[usize], vectors: &[f64], mut results: Results<'_>) -> Result<()> {
+        match self.envs.spec().actions.vectors() {
+            None => self.envs.step(actions, &mut self.outcomes)?,
+            Some(_) => self.envs.step_vectors(vectors, &mut self.outcomes)?,
+        }
         self.ended.clear();
         for (e, outcome) in self.outcomes.iter().enumerate() {
             results.rewards[e] = outcome.reward as f32;

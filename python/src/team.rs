@@ -9,7 +9,7 @@ use equimarl_learn::{Learned, RunFolder, world_of};
 use equimarl_nn::{Choice, Metadata, Network};
 use equimarl_worlds::scene::Scene;
 use equimarl_worlds::{
-    Controller, Described, Edges, Error, Loose, Outcome, Purpose, Result, Senders, Spec, Stream, World,
+    Controller, Described, Edges, Error, Joint, Loose, Outcome, Purpose, Result, Senders, Spec, Stream, World,
     builtin,
 };
 use numpy::{PyArrayDyn, PyArrayMethods, PyUntypedArrayMethods};
@@ -20,6 +20,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Whom every agent hears: numbers of agents, with edge vectors.
 type Heard = Vec<Vec<(u32, Vec<f32>)>>;
+
+/// What all agents of a state do.
+#[derive(IntoPyObject)]
+pub(crate) enum Acts {
+    /// One choice each.
+    Choices(Vec<usize>),
+    /// One vector each.
+    Vectors(Vec<Vec<f64>>),
+}
 
 /// A trained team: a network, the declaration of its world, and random numbers for those who want actions drawn.
 #[pyclass(frozen, module = "equimarl._core")]
@@ -123,7 +132,7 @@ impl Team {
         environment: usize,
         greedy: bool,
         seed: Option<u64>,
-    ) -> PyResult<Vec<usize>> {
+    ) -> PyResult<Acts> {
         let seen = observations.try_readonly().map_err(|_| value("`observations` are being written"))?;
         let seen = seen.as_slice().map_err(|_| value("`observations` are not contiguous"))?;
         // Where surroundings are observed, edges are read from the world, and the rest is what the network sees.
@@ -193,10 +202,14 @@ impl Team {
         if let Some(seed) = seed {
             *stream = Stream::new(seed, Purpose::Action, 0);
         }
-        let mut actions = vec![0; agents];
         let who = if greedy { first } else { sampled };
-        who.act(&shown, stream, &mut actions).map_err(value)?;
-        Ok(actions)
+        let mut actions = Joint::of(&shown.spec);
+        actions.take(who, &shown, stream).map_err(value)?;
+        let each = shown.spec.actions.count().max(1);
+        Ok(match actions.is_vectors() {
+            false => Acts::Choices(actions.choices),
+            true => Acts::Vectors(actions.vectors.chunks(each).map(<[f64]>::to_vec).collect()),
+        })
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::part::{Ended, Part, Results};
 use crate::sight::{Seen, take};
 use crate::surroundings::Surroundings;
-use equimarl_worlds::{Envs, Error, Outcome, Result, World};
+use equimarl_worlds::{Envs, Error, Joint, Outcome, Result, World};
 use serde_json::Value;
 use std::sync::Mutex;
 use std::thread;
@@ -18,8 +18,10 @@ pub(crate) struct Together {
     parts: Vec<Part>,
     pub threads: usize,
     pub started: bool,
-    /// One per environment and agent: what the next step does.
+    /// One per environment and agent: what the next step does, where agents choose.
     pub actions: Vec<usize>,
+    /// The numbers of one vector per environment and agent, where they act by vectors.
+    pub vectors: Vec<f64>,
 }
 
 impl Together {
@@ -33,9 +35,20 @@ impl Together {
             .step_by(PART)
             .map(|first| Ok(Part::new(first, make(PART.min(count - first))?)))
             .collect::<Result<Vec<Part>>>()?;
-        let actions = parts.iter().map(|part| part.len() * part.envs.spec().agents).sum();
+        let actions: usize = parts.iter().map(|part| part.len() * part.envs.spec().agents).sum();
+        let spec = parts[0].envs.spec();
+        let (choices, numbers) = match spec.actions.vectors() {
+            None => (actions, 0),
+            Some(_) => (0, actions * spec.actions.count()),
+        };
         let threads = threads.clamp(1, parts.len());
-        Ok(Together { parts, threads, started: false, actions: vec![0; actions] })
+        Ok(Together {
+            parts,
+            threads,
+            started: false,
+            actions: vec![0; choices],
+            vectors: vec![0.0; numbers],
+        })
     }
 
     /// Any of the environments, for what they have in common.
@@ -58,9 +71,9 @@ impl Together {
     }
 
     /// One step of one environment, which stays in its last state when its episode ends.
-    pub fn step_one(&mut self, e: usize, actions: &[usize]) -> Result<Outcome> {
+    pub fn step_one(&mut self, e: usize, actions: &Joint) -> Result<Outcome> {
         let (part, e) = self.at(e);
-        self.parts[part].envs.step_one(e, actions)
+        actions.step(&mut *self.parts[part].envs, e)
     }
 
     /// Begins an episode everywhere, from the streams of this seed or from where the streams are, and writes what
@@ -80,16 +93,18 @@ impl Together {
         }
     }
 
-    /// One step of every environment by `self.actions`. Where an episode ends, its last observation is kept and the next
+    /// One step of every environment by `self.actions` or `self.vectors`. Where an episode ends, its last observation is kept and the next
     /// one begins.
     pub fn step(&mut self, mut results: Results<'_>) -> Result<()> {
-        let agents = self.any().spec().agents;
         let each = results.seen.len() / results.rewards.len().max(1);
-        let mut actions = self.actions.as_slice();
+        let all = results.rewards.len().max(1);
+        let (choices, numbers) = (self.actions.len() / all, self.vectors.len() / all);
+        let (mut actions, mut vectors) = (self.actions.as_slice(), self.vectors.as_slice());
         let mut work = self.parts.iter_mut().map(|part| {
             let count = part.len();
-            let (now, later) = actions.split_at(count * agents);
-            actions = later;
+            let (now, later) = actions.split_at(count * choices);
+            let (by, rest) = vectors.split_at(count * numbers);
+            (actions, vectors) = (later, rest);
             let results = Results {
                 seen: results.seen.take(count * each),
                 last_seen: results.last_seen.take(count * each),
@@ -97,7 +112,7 @@ impl Together {
                 terminals: take(&mut results.terminals, count),
                 truncations: take(&mut results.truncations, count),
             };
-            move || part.step(now, results)
+            move || part.step(now, by, results)
         });
         let threads = self.threads;
         if threads == 1 {

@@ -399,3 +399,29 @@ def test_more_than_fits_is_refused_before_it_is_made() -> None:
     for seed in (1.5, "a", None):
         with pytest.raises(TypeError, match="whole number"):
             equimarl.Batch("wildlife", seed=seed)  # type: ignore[arg-type]
+
+
+def test_vectors_are_acted_by() -> None:
+    """Where agents act by vectors, actions are float32 with one more axis, and the bound is kept."""
+    batch = equimarl.Batch("spread", actions="continuous", arena="disc", num_envs=300, threads=2, seed=3)
+    assert batch.actions.shape == (300, 3, 2) and batch.actions.dtype == np.float32
+    assert batch.action_bound == (1.0, True) and batch.num_actions == 2
+    assert equimarl.Batch("spread").action_bound is None
+    batch.reset()
+    rng = np.random.default_rng(1)
+    for _ in range(30):
+        batch.actions[:] = rng.uniform(-0.7, 0.7, batch.actions.shape)
+        _, rewards, _, _, _ = batch.step()
+        assert np.isfinite(rewards).all()
+    before = batch.observations.copy()
+    for wrong in (np.full((300, 3, 2), 0.8), np.full((300, 3, 2), np.nan), np.full((300, 3, 2), np.inf)):
+        with pytest.raises(ValueError, match="agent 0 acts by"):
+            batch.step(wrong)
+    with pytest.raises(ValueError, match="shape"):
+        batch.step(np.zeros((300, 3)))
+    assert (batch.observations == before).all()
+    # In a box each number has the bound.
+    box = equimarl.Batch("spread", actions="continuous")
+    box.reset()
+    box.step(np.full((1, 3, 2), 0.8))
+    assert box.action_bound == (1.0, False)

@@ -201,3 +201,16 @@ def test_mistakes() -> None:
         zoo.parallel_env("wildlife", max_cycles=0)
     with pytest.raises(ValueError, match="a seed is a whole number"):
         env.reset(seed=-1)
+
+
+@pytest.mark.parametrize("arena", ["square", "disc"])
+def test_vectors_are_boxes(arena: str) -> None:
+    env = zoo.parallel_env("spread", actions="continuous", arena=arena)
+    parallel_api_test(env, num_cycles=60)
+    space = env.action_space("agent_0")
+    assert space.shape == (2,) and space.dtype == np.float32
+    env.reset(seed=1)
+    with pytest.raises(ValueError):
+        env.step({agent: np.array([np.nan, 0.0]) for agent in env.agents})
+    with pytest.raises(ValueError):
+        env.step({agent: np.array([3.0, 0.0]) for agent in env.agents})

@@ -4,9 +4,9 @@ use crate::network;
 use crate::output::{print, print_json, table};
 use anyhow::Result;
 use clap::Args as ClapArgs;
-use equimarl_nn::Metadata;
+use equimarl_nn::{Metadata, NetworkKind};
 use equimarl_nn::model::Content;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -26,10 +26,22 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<ExitCode> {
     let found = network::describe(&args.model)?;
     let weights: usize = found.representations.iter().map(|l| l.shape.iter().product::<usize>()).sum();
+    // A relaxed network tells how far each layer left the symmetry.
+    let relaxed = found.network.kind == NetworkKind::Relaxed && found.content == Content::Coefficients;
+    let left = if relaxed { network::read(&args.model)?.0.asymmetry() } else { vec![] };
     if args.json {
-        print_json(&as_json(&found, weights))?;
+        let mut value = as_json(&found, weights);
+        if relaxed {
+            value["asymmetry"] = left.iter().map(|(layer, norm)| (layer.clone(), json!(norm))).collect::<Map<_, _>>().into();
+        }
+        print_json(&value)?;
     } else {
-        print(&text(&found, weights))?;
+        let norms: Vec<String> = left.iter().map(|(layer, norm)| format!("{layer} {norm:.3}")).collect();
+        let line = match relaxed {
+            true => format!("distance of the weights from equivariant ones: {}\n", norms.join(", ")),
+            false => String::new(),
+        };
+        print(&(text(&found, weights) + &line))?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -3,19 +3,19 @@
 use crate::registry;
 use crate::world::{WorldArgs, changes};
 use anyhow::{Context, Error, Result, anyhow, bail};
-use equimarl_group::Group;
+use equimarl_group::Symmetry;
 use equimarl_learn::checkpoint::{self, Snapshot};
 use equimarl_learn::folder::{CONFIG, MODEL, RunFolder};
-use equimarl_learn::{check_fit, interface, world_note, world_of};
+use equimarl_learn::{check_fit, interface_under, world_note, world_of};
 use equimarl_nn::{Metadata, Network, NetworkConfig, NetworkKind};
 use equimarl_worlds::{Envs, Purpose, Stream, WorldConfig};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
 /// The usual network for a world.
-pub fn usual_config(world: &WorldConfig, kind: NetworkKind, group: &Group) -> Result<NetworkConfig> {
-    let envs = registry().make(world, group, 1)?;
-    Ok(NetworkConfig::usual(interface(envs.spec(), kind)?, kind, group))
+pub fn usual_config(world: &WorldConfig, kind: NetworkKind, symmetry: &Symmetry) -> Result<NetworkConfig> {
+    let envs = registry().make(world, &symmetry.finite()?, 1)?;
+    Ok(NetworkConfig::under(interface_under(envs.spec(), kind, symmetry)?, kind, symmetry))
 }
 
 /// A network with fresh weights from `seed`.

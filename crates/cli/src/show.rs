@@ -87,7 +87,7 @@ fn caption(moment: &Moment<'_>) -> String {
 }
 
 fn scene(moment: &Moment<'_>) -> Result<Scene> {
-    Ok(if moment.step == 0 { moment.world.scene()? } else { moment.world.scene_after(moment.actions)? })
+    Ok(if moment.step == 0 { moment.world.scene()? } else { moment.actions.scene(moment.world)? })
 }
 
 /// In a terminal each step is drawn over the last; elsewhere they follow each other. The view goes to standard error,

@@ -22,6 +22,26 @@ const NETWORKS: [(&str, &str, &[&str], &str, u64); 14] = [
     ("wildlife", "central-plain", &["--drones", "4"], "C4", 29_829),
 ];
 
+/// Policies over vectors with random weights, under random angles: what is built in holds, and the rest can be seen to break.
+#[test]
+fn policies_over_vectors_are_compared_as_distributions() {
+    for (method, group, asked, holds) in
+        [("equivariant", "O2", "O2", true), ("equivariant", "D4", "D4", true), ("plain", "D4", "O2", false)]
+    {
+        let mut ask =
+            vec!["check", "network", "--world", "spread", "--actions", "continuous", "--arena", "disc"];
+        ask.extend(["--method", method, "--states", "8", "--group", if holds { group } else { asked }]);
+        let (code, found) = answer(&ask);
+        assert_eq!((code == 0, &found["equivariant"]), (holds, &serde_json::json!(holds)), "{found}");
+        assert!(found["mean_action"].as_f64().unwrap() > 0.3, "{found}");
+        assert!(holds || found["policy_error"].as_f64().unwrap() > 0.02, "{found}");
+    }
+    refuses(
+        &["check", "network", "--world", "spread", "--method", "equivariant", "--group", "O2"],
+        "no permutation of choices does",
+    );
+}
+
 #[test]
 fn equivariant_networks_turn_with_their_world_and_plain_ones_do_not() {
     for (world, method, more, group, parameters) in NETWORKS {

@@ -36,6 +36,36 @@ fn check_world_holds_for_the_symmetries_that_worlds_have() {
     }
 }
 
+/// Transitions and rewards, actions, and the start: three verdicts under a hundred random angles and mirrors.
+#[test]
+fn every_angle_is_checked_in_three_verdicts() {
+    let out = folder("every-angle");
+    let out = out.to_str().unwrap();
+    for world in ["spread", "tag"] {
+        let ask = |more: &[&str]| {
+            let asked = ["check", "world", world, "--actions", "continuous", "--steps", "60", "--out", out];
+            answer(&[&asked, more].concat())
+        };
+        let fails = |found: &Value, part: &str| {
+            found["elements"].as_array().unwrap().iter().filter(|e| e[part]["holds"] == false).count()
+        };
+        let (code, found) = ask(&["--arena", "disc", "--group", "O2"]);
+        assert_eq!((code, &found["holds"], &found["group"]), (0, &json!(true), &json!("O2")));
+        assert_eq!(found["elements"].as_array().unwrap().len(), 100);
+        let (code, found) = ask(&["--group", "O2"]);
+        assert_eq!((code, fails(&found, "actions")), (1, 100));
+        assert!(fails(&found, "start") > 50);
+        // Prey that flees knows the rim of the square, so the rules of tag break as well.
+        let rules = found["elements"].as_array().unwrap().iter().all(|e| e["counterexample"].is_null());
+        assert_eq!(rules, world == "spread");
+        refuses(
+            &["check", "world", world, "--group", "O2"],
+            "no permutation of them is a turn by every angle",
+        );
+        refuses(&["check", "world", world, "--group", "C8"], "no permutation of them is a turn by C8");
+    }
+}
+
 #[test]
 fn traffic_has_no_mirror_and_the_counterexample_says_why() {
     let folder = folder("mirror");
@@ -353,10 +383,10 @@ fn bench_worlds_names_its_numbers_machine_and_commit() {
             "traffic-2x2-ids",
             "traffic-10x10-ids",
             "traffic-100x100-ids",
-            "spread-3-ids",
-            "spread-100-size5.77-ids",
-            "spread-1000-size18.26-ids",
-            "tag-3-ids",
+            "spread-3-features",
+            "spread-100-size5.77-radius1-features",
+            "spread-1000-size18.26-radius1-features",
+            "tag-3-features",
         ]
     );
     for result in results {

@@ -444,8 +444,13 @@ impl Agent {
         let (Some((run, welcome)), Some(place)) = (self.run, self.place) else { return Ok(()) };
         let decision = self.policy.decide_among(&self.own, &self.seen)?;
         self.report.cut_off = self.heard == 0 && self.report.expected > 0;
-        let action = self.choose(&decision, &welcome, place);
-        self.report.action = u16::try_from(action).unwrap_or(u16::MAX);
+        match self.policy.acts_by_vectors() {
+            false => {
+                let action = self.choose(&decision, &welcome, place);
+                self.report.action = u16::try_from(action).unwrap_or(u16::MAX);
+            }
+            true => self.report.vector = self.draw(&decision, &welcome, place),
+        }
         self.report.log_probabilities = decision.log_probabilities;
         self.report.drops = self.drops;
         self.phase = Phase::Waiting { ask: now.saturating_add(SILENCE) };
@@ -458,6 +463,19 @@ impl Agent {
         self.acted = self.signer.signer(header.message(&self.report.bytes()));
         out.push(Envelope { to: Member::WORLD, bytes: self.acted.clone() });
         Ok(())
+    }
+
+    /// The same for a vector, within the unit ball or box. A normal number takes two words, so agent i of n begins at word
+    /// 2 d (t n + i) in step t.
+    fn draw(&self, decision: &Decision, welcome: &Welcome, place: StepId) -> Vec<f64> {
+        let row = &decision.log_probabilities;
+        let mut vector = vec![0.0; row.len().saturating_sub(1)];
+        let mut stream = Stream::new(welcome.seed, Purpose::EvaluationAction, place.episode.into());
+        let turn = u128::from(place.step) * u128::from(welcome.agents) + u128::from(self.me.code());
+        stream.seek(2 * vector.len() as u128 * turn);
+        let choice = if welcome.greedy { Choice::Greedy } else { Choice::Sampled };
+        self.policy.act(choice, row, || stream.normal(), &mut vector);
+        vector
     }
 
     /// All agents share one stream per episode, as in `play`: agent i of n takes word t n + i in step t.

@@ -9,7 +9,7 @@ use crate::message::StepId;
 use crate::sight::Sight;
 use crate::world::check;
 use equimarl_nn::{Batch, Choice, Images, Policy};
-use equimarl_worlds::{End, Envs, Purpose, Stream, World};
+use equimarl_worlds::{Actions, End, Envs, Joint, Purpose, Stream, World};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -30,7 +30,8 @@ pub struct Recording {
 #[derive(Clone, Debug)]
 struct Step {
     edges: BTreeSet<(u64, u64)>,
-    actions: Vec<usize>,
+    /// Choices, or the numbers of vectors one after the other.
+    actions: Vec<f64>,
     /// Per agent: log-probabilities and missed messages, if it answered.
     said: Vec<Option<(Vec<f32>, u64)>>,
 }
@@ -62,7 +63,7 @@ pub struct Findings {
     pub steps: u64,
     /// Steps in which everybody heard everybody it should; only those can equal the whole network.
     pub compared: u64,
-    /// The largest difference of an action's probability.
+    /// The largest difference of an action's probability; of a number of a vector's distribution.
     pub difference: f64,
     /// Actions that the whole network would not have drawn from the same stream.
     pub other_actions: u64,
@@ -130,11 +131,7 @@ impl Recording {
                 };
                 let step = Step {
                     edges: line["edges"].as_array()?.iter().map(pair).collect::<Option<_>>()?,
-                    actions: line["actions"]
-                        .as_array()?
-                        .iter()
-                        .map(|a| Some(a.as_u64()? as usize))
-                        .collect::<Option<_>>()?,
+                    actions: line["actions"].as_array()?.iter().map(Value::as_f64).collect::<Option<_>>()?,
                     said: line["said"].as_array()?.iter().map(said).collect::<Option<_>>()?,
                 };
                 self.steps.insert(place()?, step);
@@ -222,7 +219,7 @@ impl Recording {
         let seed = self.about["seed"].as_u64().unwrap_or(0);
         let greedy = self.about["greedy"].as_bool().unwrap_or(false);
         let choice = if greedy { Choice::Greedy } else { Choice::Sampled };
-        let (agents, actions) = (envs.spec().agents, envs.spec().actions.count());
+        let (agents, actions) = (envs.spec().agents, envs.spec().actions.clone());
         let mut stream = Stream::new(0, Purpose::Audit, 0);
         let mut expected = None;
         for (&place, step) in &self.steps {
@@ -234,17 +231,15 @@ impl Recording {
                 return Ok(());
             }
             let (batch, edges) = look_at(envs.world(0), sight)?;
-            let fits = step.actions.len() == agents
-                && step.actions.iter().all(|&a| a < actions)
-                && step.said.len() == agents;
-            if edges != step.edges || !fits {
+            let taken = joint(&actions, agents, &step.actions).filter(|_| step.said.len() == agents);
+            let Some(taken) = taken.filter(|_| edges == step.edges) else {
                 found.replayed = false;
                 return Ok(());
-            }
+            };
             let said = policy.forward(&batch)?;
             let rows: Vec<&[f32]> = said.log_probabilities.chunks(policy.actions()).collect();
-            compare(step, &rows, choice, &mut stream, found);
-            let outcome = envs.step_one(0, &step.actions)?;
+            compare(step, &rows, (choice, policy), (&actions, &taken), &mut stream, found);
+            let outcome = taken.step(envs, 0)?;
             expected = (outcome.end == End::Running).then_some(StepId { step: place.step + 1, ..place });
         }
         Ok(())
@@ -288,21 +283,59 @@ fn look_at(world: &dyn World, sight: &mut Sight) -> Result<(Batch, BTreeSet<(u64
     Ok((batch, edges))
 }
 
-fn compare(step: &Step, rows: &[&[f32]], choice: Choice, stream: &mut Stream, found: &mut Findings) {
+/// The recorded numbers as what a team did, if they can be.
+fn joint(actions: &Actions, agents: usize, numbers: &[f64]) -> Option<Joint> {
+    if actions.vectors().is_some() {
+        let fits = numbers.len() == agents * actions.count() && actions.check_vectors(numbers).is_ok();
+        return fits.then(|| Joint { choices: vec![], vectors: numbers.to_vec() });
+    }
+    let one = |a: &f64| (*a >= 0.0 && a.fract() == 0.0 && *a < actions.count() as f64).then_some(*a as usize);
+    let choices = numbers.iter().map(one).collect::<Option<Vec<usize>>>()?;
+    (choices.len() == agents).then_some(Joint { choices, vectors: vec![] })
+}
+
+/// Vectors were written as text, and come back to this.
+const WRITTEN: f64 = 1e-9;
+
+fn compare(
+    step: &Step,
+    rows: &[&[f32]],
+    (choice, policy): (Choice, &Policy),
+    (actions, taken): (&Actions, &Joint),
+    stream: &mut Stream,
+    found: &mut Findings,
+) {
     // Drawn in any case: the stream goes on whether or not this step can be compared.
-    let drawn: Vec<usize> = rows.iter().map(|row| choice.action(row, || stream.unit())).collect();
+    let same: Vec<bool> = match actions.vectors() {
+        None => {
+            let drawn = rows.iter().map(|row| choice.action(row, || stream.unit()));
+            drawn.zip(&taken.choices).map(|(drawn, taken)| drawn == *taken).collect()
+        }
+        Some((bound, _)) => {
+            let mut drawn = vec![0.0; actions.count()];
+            let one = |(row, taken): (&&[f32], &[f64])| {
+                policy.act(choice, row, || stream.normal(), &mut drawn);
+                drawn.iter().zip(taken).all(|(drawn, taken)| (drawn * bound - taken).abs() <= WRITTEN)
+            };
+            rows.iter().zip(taken.vectors.chunks(actions.count())).map(one).collect()
+        }
+    };
     let whole = step.said.iter().all(|said| said.as_ref().is_some_and(|(_, missed)| *missed == 0));
     if !whole {
         return;
     }
     found.compared += 1;
-    for ((said, row), (drawn, taken)) in step.said.iter().zip(rows).zip(drawn.iter().zip(&step.actions)) {
+    for ((said, row), same) in step.said.iter().zip(rows).zip(same) {
         let Some((said, _)) = said else { continue };
         for (a, b) in said.iter().zip(*row) {
-            let difference = f64::from((a.exp() - b.exp()).abs());
+            // Of a vector, the numbers of its distribution are compared.
+            let difference = match actions.vectors() {
+                None => f64::from((a.exp() - b.exp()).abs()),
+                Some(_) => f64::from((a - b).abs()),
+            };
             found.difference =
                 found.difference.max(if difference.is_nan() { f64::INFINITY } else { difference });
         }
-        found.other_actions += u64::from(drawn != taken);
+        found.other_actions += u64::from(!same);
     }
 }

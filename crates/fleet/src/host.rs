@@ -21,7 +21,7 @@ use crate::signer::{Signer, random};
 use crate::tally::Reason;
 use crate::world::check;
 use equimarl_nn::Policy;
-use equimarl_worlds::{End, Envs, Episode, Links, Purpose, Spec, Stream, Tally, World};
+use equimarl_worlds::{End, Envs, Episode, Joint, Links, Purpose, Spec, Stream, Tally, World};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -347,12 +347,22 @@ impl Host {
         Ok(said.action.into())
     }
 
+    /// What all agents do. One that acts by vectors and of whom nothing was heard does nothing.
+    fn joint(&self, said: &[Option<Action>]) -> Result<Joint> {
+        let mut joint = Joint::of(&self.spec);
+        for (index, action) in joint.choices.iter_mut().enumerate() {
+            *action = self.action(index, said[index].as_ref())?;
+        }
+        for (vector, said) in joint.vectors.chunks_mut(self.spec.actions.count().max(1)).zip(said) {
+            said.iter().for_each(|said| vector.copy_from_slice(&said.vector));
+        }
+        Ok(joint)
+    }
+
     fn step(&mut self, now: Duration, out: &mut Vec<Envelope>) -> Result<()> {
         let said: Vec<Option<Action>> = self.guests.iter_mut().map(|guest| guest.action.take()).collect();
-        let actions: Result<Vec<usize>> =
-            said.iter().enumerate().map(|(index, said)| self.action(index, said.as_ref())).collect();
-        let actions = actions?;
-        let outcome = self.envs.step_one(0, &actions).map_err(|why| self.stopped(&why))?;
+        let actions = self.joint(&said)?;
+        let outcome = actions.step(&mut *self.envs, 0).map_err(|why| self.stopped(&why))?;
         if outcome.end == End::Abandoned {
             return Err(self.stopped(&equimarl_worlds::Error::BadWorld("its simulator died".into())));
         }

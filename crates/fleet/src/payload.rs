@@ -2,6 +2,7 @@
 
 use crate::message::{Reader, RunId};
 use crate::tally::{Drops, Reason};
+use equimarl_worlds::Actions;
 use std::time::Duration;
 
 /// An agent asks to be let in.
@@ -33,9 +34,11 @@ pub struct Welcome {
 /// What an agent does, and how the step went.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Action {
-    /// The action.
+    /// The action, where agents choose.
     pub action: u16,
-    /// The logarithm of each action's probability.
+    /// The vector, where they act by vectors: within the unit ball or box.
+    pub vector: Vec<f64>,
+    /// The logarithm of each action's probability; the distribution of a vector.
     pub log_probabilities: Vec<f32>,
     /// Messages that did not come.
     pub missed: u32,
@@ -49,6 +52,23 @@ pub struct Action {
     pub rounds: Vec<u32>,
     /// What it has dropped since it started.
     pub drops: Drops,
+}
+
+/// What an agent can say: so many numbers of its distribution, and so many of a vector if it acts by one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Says {
+    row: usize,
+    vector: usize,
+}
+
+impl Says {
+    pub(crate) fn of(actions: &Actions) -> Says {
+        match actions.vectors() {
+            None => Says { row: actions.count(), vector: 0 },
+            // The mean, and the logarithm of the deviation.
+            Some(_) => Says { row: actions.count() + 1, vector: actions.count() },
+        }
+    }
 }
 
 impl Join {
@@ -108,6 +128,7 @@ impl Action {
         let mut bytes = self.action.to_le_bytes().to_vec();
         bytes.push(self.log_probabilities.len() as u8);
         self.log_probabilities.iter().for_each(|p| bytes.extend_from_slice(&p.to_le_bytes()));
+        self.vector.iter().for_each(|x| bytes.extend_from_slice(&x.to_le_bytes()));
         for number in [self.missed, self.expected, self.sent] {
             bytes.extend_from_slice(&number.to_le_bytes());
         }
@@ -118,19 +139,26 @@ impl Action {
         bytes
     }
 
-    /// Reads an action of an agent with this many actions and rounds.
-    pub(crate) fn read(payload: &[u8], actions: usize, rounds: usize) -> Result<Action, Reason> {
+    /// Reads an action of an agent that can say this, with this many rounds.
+    pub(crate) fn read(payload: &[u8], says: Says, rounds: usize) -> Result<Action, Reason> {
         let mut reader = Reader::new(payload);
         let action = reader.u16()?;
         let count = reader.u8()? as usize;
-        if usize::from(action) >= actions || count != actions {
+        if usize::from(action) >= says.row || count != says.row {
             return Err(Reason::Malformed);
         }
         // An impossible action has minus infinity; anything else must be a number.
         let log_probabilities: Result<Vec<f32>, Reason> =
             (0..count).map(|_| reader.array().map(f32::from_le_bytes)).collect();
         let log_probabilities = log_probabilities?;
-        if log_probabilities.iter().any(|p| p.is_nan() || *p > 1e-3) {
+        let wrong = |p: &f32| if says.vector > 0 { !p.is_finite() } else { p.is_nan() || *p > 1e-3 };
+        if log_probabilities.iter().any(wrong) {
+            return Err(Reason::Malformed);
+        }
+        let vector: Result<Vec<f64>, Reason> =
+            (0..says.vector).map(|_| reader.array().map(f64::from_le_bytes)).collect();
+        let vector = vector?;
+        if vector.iter().any(|x| !x.is_finite()) {
             return Err(Reason::Malformed);
         }
         let [missed, expected, sent] = [reader.u32()?, reader.u32()?, reader.u32()?];
@@ -145,7 +173,8 @@ impl Action {
         }
         reader.end()?;
         let drops = Drops::from_words(words);
-        Ok(Action { action, log_probabilities, missed, expected, sent, cut_off, rounds: rounds?, drops })
+        let rounds = rounds?;
+        Ok(Action { action, vector, log_probabilities, missed, expected, sent, cut_off, rounds, drops })
     }
 }
 
@@ -165,6 +194,7 @@ mod tests {
         drops.count(Reason::Forged);
         let action = Action {
             action: 1,
+            vector: vec![],
             log_probabilities: vec![-0.5, f32::NEG_INFINITY],
             missed: 1,
             expected: 8,
@@ -173,9 +203,20 @@ mod tests {
             rounds: vec![80, 90],
             drops,
         };
-        assert_eq!(Action::read(&action.bytes(), 2, 2), Ok(action.clone()));
-        assert_eq!(Action::read(&action.bytes(), 3, 2), Err(Reason::Malformed));
-        assert_eq!(Action::read(&action.bytes(), 2, 1), Err(Reason::Malformed));
+        let [two, three] = [2, 3].map(|row| Says { row, vector: 0 });
+        assert_eq!(Action::read(&action.bytes(), two, 2), Ok(action.clone()));
+        assert_eq!(Action::read(&action.bytes(), three, 2), Err(Reason::Malformed));
+        assert_eq!(Action::read(&action.bytes(), two, 1), Err(Reason::Malformed));
+        // A vector, with the distribution that it was drawn from.
+        let says = Says { row: 3, vector: 2 };
+        let vector =
+            Action { action: 0, vector: vec![0.25, -0.1], log_probabilities: vec![0.5, 2.0, -0.3], ..action };
+        assert_eq!(Action::read(&vector.bytes(), says, 2), Ok(vector.clone()));
+        assert_eq!(Action::read(&vector.bytes(), three, 2), Err(Reason::Malformed));
+        for wrong in [vec![0.25], vec![0.25, f64::NAN], vec![f64::INFINITY, 0.0]] {
+            let wrong = Action { vector: wrong, ..vector.clone() };
+            assert_eq!(Action::read(&wrong.bytes(), says, 2), Err(Reason::Malformed));
+        }
     }
 
     #[test]
@@ -188,7 +229,8 @@ mod tests {
         #[test]
         fn any_bytes_are_read_without_harm(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
             let _ = (Join::read(&bytes), Welcome::read(&bytes), read_features(&bytes, 32));
-            let _ = Action::read(&bytes, 5, 2);
+            let _ = Action::read(&bytes, Says { row: 5, vector: 0 }, 2);
+            let _ = Action::read(&bytes, Says { row: 3, vector: 2 }, 2);
         }
     }
 }

@@ -66,7 +66,10 @@ impl MessageLog {
             "episode": moment.place.episode,
             "step": moment.place.step,
             "edges": moment.edges,
-            "actions": moment.actions,
+            "actions": match moment.actions.is_vectors() {
+                false => json!(moment.actions.choices),
+                true => json!(moment.actions.vectors),
+            },
             "said": said,
         }));
     }

@@ -34,7 +34,18 @@ pub(crate) fn check(envs: &dyn Envs, policy: &Policy) -> Result<Shape> {
         edge: acts.edge_dim(),
         senders: kinds.map(|(kind, s)| (s.kind.as_str(), acts.sender_dim(kind))).collect(),
     })?;
-    if spec.actions.count() > MAX_ACTIONS {
+    if policy.acts_by_vectors() != spec.actions.vectors().is_some() {
+        let does = |vectors: bool| if vectors { "act by vectors" } else { "choose" };
+        let by_vectors = policy.acts_by_vectors();
+        return bad(format!(
+            "this model was made for agents that {}, and agents of {} {}",
+            does(by_vectors),
+            spec.world,
+            does(!by_vectors)
+        ));
+    }
+    // Of a vector, one number more is said: the deviation.
+    if spec.actions.count() + usize::from(policy.acts_by_vectors()) > MAX_ACTIONS {
         return bad(format!(
             "agents of {} have {} actions, and messages have room for {MAX_ACTIONS}",
             spec.world,

@@ -204,7 +204,7 @@ fn it_plays_the_very_episodes_that_the_whole_network_plays() {
         assert_eq!((host.report().missed, host.report().refused.total()), (0, 0));
         assert!(host.report().expected > 1000, "boats meet");
         let mut taken = [0; 5];
-        moments.iter().flat_map(|m| &m.actions).for_each(|&action| taken[action] += 1);
+        moments.iter().flat_map(|m| &m.actions.choices).for_each(|&action| taken[action] += 1);
         assert!(choice == Choice::Greedy || taken.iter().all(|&n| n > 20), "{taken:?}");
     }
 }

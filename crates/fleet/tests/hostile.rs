@@ -81,7 +81,7 @@ impl Yard {
                 agent.poll(self.now, &|_| true, &mut self.work, &mut out).unwrap();
             }
             self.host.poll(self.now, &|_| true, &mut out).unwrap();
-            self.actions.extend(self.host.take_moment().map(|m| m.actions));
+            self.actions.extend(self.host.take_moment().map(|m| m.actions.choices));
             if out.is_empty() && !busy {
                 self.now += Duration::from_millis(1);
             }

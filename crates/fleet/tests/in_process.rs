@@ -184,7 +184,7 @@ fn a_partition_separates_and_a_fixed_cycle_takes_over() {
     for moment in &moments {
         let cut: Vec<bool> = moment.said.iter().map(|said| said.as_ref().unwrap().cut_off).collect();
         assert_eq!(cut, [true, false, false, false]);
-        assert_eq!(moment.actions[0], moment.place.step as usize / 4 % 2);
+        assert_eq!(moment.actions.choices[0], moment.place.step as usize / 4 % 2);
         assert_eq!(moment.said[1].as_ref().unwrap().missed, 2, "one neighbour of two, in two rounds");
     }
 }
@@ -208,7 +208,7 @@ fn a_crashed_agent_holds_still_is_not_waited_for_and_comes_back() {
         assert_eq!(there, moment.place.step < 10, "{:?}", moment.place);
         assert!(moment.said[3].is_some());
     }
-    let held: Vec<usize> = moments.iter().map(|m| m.actions[index]).collect();
+    let held: Vec<usize> = moments.iter().map(|m| m.actions.choices[index]).collect();
     assert!(
         moments
             .windows(2)
@@ -231,7 +231,7 @@ fn late_messages_are_treated_like_lost_ones() {
     assert_eq!(slow.report().missed, slow.report().expected);
     assert!(slow.report().dropped.of(equimarl_fleet::Reason::Late) > 0);
     let actions = |moments: &[equimarl_fleet::Moment]| -> Vec<Vec<usize>> {
-        moments.iter().map(|m| m.actions.clone()).collect()
+        moments.iter().map(|m| m.actions.choices.clone()).collect()
     };
     assert_eq!(actions(&after), actions(&never));
     // In time, everything is as without delay.

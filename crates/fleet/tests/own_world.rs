@@ -198,7 +198,7 @@ fn plays_the_very_episodes(flaw: Flaw) {
     let mut host = Host::new(envs, plan(12), (&policy, 5), Signer::Open).unwrap();
     let mut taken = [0; 3];
     pool::run(&mut host, agents(&policy, 3), &Faults::default(), None, 1, &mut |_, moment| {
-        moment.iter().flat_map(|m| &m.actions).for_each(|&action| taken[action] += 1);
+        moment.iter().flat_map(|m| &m.actions.choices).for_each(|&action| taken[action] += 1);
         Ok(true)
     })
     .unwrap();
@@ -234,7 +234,7 @@ fn its_own_fallback_and_its_own_way_to_hold_still_are_used() {
     for moment in &moments {
         let step = moment.place.step as usize;
         let turn = step / 2 % 3;
-        assert_eq!(moment.actions, [turn, turn, if step < 5 { turn } else { 2 }], "step {step}");
+        assert_eq!(moment.actions.choices, [turn, turn, if step < 5 { turn } else { 2 }], "step {step}");
     }
 }
 

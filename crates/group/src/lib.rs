@@ -31,6 +31,7 @@
 //! | `regular` | functions on the group, (L_g f)\[h\] = f\[g^-1 h\] |
 //! | `quotient(C2)` | functions on the cosets of a subgroup, also `quotient(<r2, m>)` |
 //! | `rotation`, `rotation(2)` | vectors (row, column), that is (down, right), turned counter-clockwise by C_n or D_n, once or twice as fast; the mirror negates the column |
+//! | `freq0`, `freq1`, `freq2` | the same as `trivial`, `rotation` and `rotation(2)`: channels by their frequency |
 //! | `natural` | the points or vectors that a group given by generators moves, also S_n |
 //! | `pixels(5)` | a 5 x 5 picture |
 //! | `perm[0 4 1 2 3]` | a permutation per generator as a gather: (P v)\[i\] = v\[p\[i\]\] |
@@ -48,6 +49,7 @@ mod plane;
 mod rep;
 mod subgroup;
 mod text;
+mod turn;
 
 pub use basis::{
     Basis, Comparison, DenseBasis, Expansion, MAX_DENSE, Method, OrbitBasis, PairBasis, PairComparison, ZERO,
@@ -59,3 +61,4 @@ pub use group::{Element, Group, MAX_ORDER};
 pub use plane::{Plane, strided_size};
 pub use rep::{Atom, Rep, Term};
 pub use subgroup::Subgroup;
+pub use turn::{MAX_FREQUENCY, Symmetry, Turn, Type, Types};

@@ -11,6 +11,7 @@
 use crate::error::{Error, Result, length, positive, rows};
 use crate::messages::Graph;
 
+pub mod halves;
 #[cfg(test)]
 mod tests;
 

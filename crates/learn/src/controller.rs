@@ -1,9 +1,9 @@
 //! A trained team as a controller: it plays wherever controllers do, on teams and cities of any size.
 
 use crate::error::Result;
-use crate::evaluate::Inference;
+use crate::evaluate::{Inference, decide};
 use equimarl_nn::{Choice, Policy, Sharing};
-use equimarl_worlds::{Controller, Envs, Stream, World};
+use equimarl_worlds::{Controller, Envs, Joint, Stream, World};
 
 /// A policy that decides for all agents of a world.
 pub struct Learned {
@@ -35,12 +35,27 @@ impl Controller for Learned {
         stream: &mut Stream,
         actions: &mut [usize],
     ) -> equimarl_worlds::Result<()> {
+        let mut joint = self.decide(world, stream)?;
+        actions.swap_with_slice(&mut joint.choices);
+        Ok(())
+    }
+
+    fn act_vectors(
+        &mut self,
+        world: &dyn World,
+        stream: &mut Stream,
+        vectors: &mut [f64],
+    ) -> equimarl_worlds::Result<()> {
+        let mut joint = self.decide(world, stream)?;
+        vectors.swap_with_slice(&mut joint.vectors);
+        Ok(())
+    }
+}
+
+impl Learned {
+    fn decide(&mut self, world: &dyn World, stream: &mut Stream) -> equimarl_worlds::Result<Joint> {
         let said = self.inference.forward(&self.policy, [world].into_iter());
         let said = said.map_err(|error| equimarl_worlds::Error::BadWorld(error.to_string()))?;
-        let count = world.actions();
-        for (action, row) in actions.iter_mut().zip(said.log_probabilities.chunks(count)) {
-            *action = self.choice.action(row, || stream.unit());
-        }
-        Ok(())
+        Ok(decide(&self.policy, self.choice, &said.log_probabilities, world.spec(), stream))
     }
 }

@@ -2,8 +2,8 @@
 
 use crate::error::Result;
 use crate::observe::{Observer, States};
-use equimarl_nn::{Batch, Cache, Choice, Policy, PolicyOutput, Sharing};
-use equimarl_worlds::{End, Envs, Episode, Purpose, Stream, Summary, Tally, World};
+use equimarl_nn::{Batch, Cache, Choice, Policy, PolicyOutput, Sharing, Squash};
+use equimarl_worlds::{End, Envs, Episode, Joint, Purpose, Spec, Stream, Summary, Tally, World};
 
 /// What is played.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,7 +88,8 @@ pub fn evaluate(
     }
     let mut played: Vec<Option<Episode>> = vec![None; what.episodes];
     let (agents, actions) = (envs.spec().agents, policy.actions());
-    let mut chosen = vec![0; agents];
+    let mut chosen = Joint::of(envs.spec());
+    let spec = envs.spec().clone();
     while games.iter().any(Option::is_some) {
         if stop() {
             return Ok(None);
@@ -97,9 +98,7 @@ pub fn evaluate(
         let said = inference.forward(policy, running.iter().map(|&e| envs.world(e)))?;
         for (&e, rows) in running.iter().zip(said.log_probabilities.chunks(agents * actions)) {
             let Some(game) = &mut games[e] else { continue };
-            for (action, row) in chosen.iter_mut().zip(rows.chunks(actions)) {
-                *action = what.choice.action(row, || game.choice.unit());
-            }
+            decide_in((what.choice, policy.squash()), rows, &spec, &mut game.choice, &mut chosen);
             if let Some(done) = game.step(envs, e, &chosen)? {
                 played[game.episode] = Some(done);
                 games[e] = Game::next(&mut waiting, envs, e, what.seed)?;
@@ -108,6 +107,37 @@ pub fn evaluate(
     }
     let played: Vec<Episode> = played.into_iter().flatten().collect();
     Ok(Some(Summary::of(&played, envs.spec())))
+}
+
+/// What a team does of which a policy says these rows, as [`PolicyOutput`] has them.
+pub fn decide(policy: &Policy, choice: Choice, rows: &[f32], spec: &Spec, stream: &mut Stream) -> Joint {
+    let mut joint = Joint::of(spec);
+    decide_in((choice, policy.squash()), rows, spec, stream, &mut joint);
+    joint
+}
+
+/// As [`decide`], on a buffer that is kept.
+fn decide_in(
+    (choice, squash): (Choice, Squash),
+    rows: &[f32],
+    spec: &Spec,
+    stream: &mut Stream,
+    out: &mut Joint,
+) {
+    let count = spec.actions.count();
+    let Some((bound, _)) = spec.actions.vectors() else {
+        for (action, row) in out.choices.iter_mut().zip(rows.chunks(count)) {
+            *action = choice.action(row, || stream.unit());
+        }
+        return;
+    };
+    let mut drawn = vec![0.0; count];
+    // A row has the logarithm of the deviation besides.
+    for (vector, row) in out.vectors.chunks_mut(count).zip(rows.chunks(count + 1)) {
+        choice.vector(row, || stream.normal(), &mut drawn);
+        squash.apply(&drawn, vector);
+        vector.iter_mut().for_each(|a| *a *= bound);
+    }
 }
 
 /// An episode that is being played.
@@ -139,8 +169,8 @@ impl Game {
     }
 
     /// A step; gives the episode if it ended.
-    fn step(&mut self, envs: &mut dyn Envs, e: usize, actions: &[usize]) -> Result<Option<Episode>> {
-        let outcome = envs.step_one(e, actions)?;
+    fn step(&mut self, envs: &mut dyn Envs, e: usize, actions: &Joint) -> Result<Option<Episode>> {
+        let outcome = actions.step(envs, e)?;
         if outcome.end == End::Abandoned {
             // The same episode from its start.
             *self = Game::begin(self.episode, envs, e, self.seed)?;

@@ -28,6 +28,7 @@ mod estimate;
 mod evaluate;
 pub mod folder;
 mod interface;
+mod left;
 mod loss;
 mod metrics;
 mod model;
@@ -46,13 +47,14 @@ pub use controller::Learned;
 pub use episodes::{Episodes, Finished, RECENT};
 pub use equimarl_nn::{Choice, greedy_action, sample};
 pub use equivariance::{
-    ElementError, EquivarianceReport, TOLERANCE, equivariance, equivariance_each, random_states,
+    ElementError, EquivarianceReport, TOLERANCE, equivariance, equivariance_each, equivariance_turns,
+    random_states,
 };
 pub use error::{Error, Result};
 pub use estimate::{Estimate, free_memory};
-pub use evaluate::{Games, Inference, evaluate};
+pub use evaluate::{Games, Inference, decide, evaluate};
 pub use folder::RunFolder;
-pub use interface::{check_fit, interface};
+pub use interface::{check_fit, interface, interface_under};
 pub use loss::{Loss, LossConfig, Samples};
 pub use model::{Known, world_note, world_of};
 pub use observe::{Observer, States, observe};

@@ -13,13 +13,15 @@
 //! ```
 
 use equimarl_kernels::softmax::log_softmax;
-use equimarl_nn::{Error, Output, Result};
+use equimarl_nn::{Error, Gaussian, Output, Result};
 
 /// What the rollout remembers of the states of a minibatch.
 #[derive(Clone, Debug, Default)]
 pub struct Samples {
-    /// The action of every agent.
+    /// The action of every agent; empty where agents act by vectors.
     pub actions: Vec<usize>,
+    /// The vectors of all agents before the squash, one after the other; empty where they choose.
+    pub vectors: Vec<f32>,
     /// The log-probability of the team's joint action under the rollout's policy, per state.
     pub log_probabilities: Vec<f32>,
     /// The advantage, per state.
@@ -32,6 +34,7 @@ impl Samples {
     /// Forgets everything but its memory.
     pub(crate) fn clear(&mut self) {
         self.actions.clear();
+        self.vectors.clear();
         self.log_probabilities.clear();
         self.advantages.clear();
         self.returns.clear();
@@ -86,6 +89,73 @@ impl Loss {
 }
 
 impl LossConfig {
+    /// The loss of what a network said about a minibatch whose agents act by vectors, and its gradient. Ratios are those of vectors
+    /// before the squash, which are the same as after it; the entropy is that before the squash.
+    ///
+    /// # Errors
+    /// If the samples are not those of the minibatch.
+    pub fn loss_vectors(
+        &self,
+        said: &Output,
+        starts: &[u32],
+        samples: &Samples,
+        gradient: &mut Output,
+    ) -> Result<Loss> {
+        let states = starts.len().saturating_sub(1);
+        let agents = starts.last().map_or(0, |&n| n as usize);
+        let (width, dim) = (said.logits.len() / agents.max(1), samples.vectors.len() / agents.max(1));
+        let fits = [said.values.len(), samples.log_probabilities.len()]
+            .iter()
+            .chain(&[samples.advantages.len(), samples.returns.len()])
+            .all(|&n| n == states)
+            && (said.logits.len(), samples.vectors.len()) == (agents * width, agents * dim)
+            && width == dim + 1;
+        if !fits {
+            return Err(Error::BadBatch("the samples are not those of the minibatch".into()));
+        }
+        let Output { logits: drows, values: dvalues } = gradient;
+        drows.resize(said.logits.len(), 0.0);
+        dvalues.clear();
+        let of = |i: usize| Gaussian::of(&said.logits[i * width..][..width]);
+        let done = |i: usize| &samples.vectors[i * dim..][..dim];
+        let each_entropy = -self.entropy / agents as f32;
+        let (mut surrogate, mut value, mut entropy, mut approx_kl) = (0.0f64, 0.0f64, 0.0f64, 0.0f64);
+        let mut outside = 0u32;
+        for (s, team) in starts.windows(2).enumerate() {
+            let team = team[0] as usize..team[1] as usize;
+            let joint: f32 = team.clone().map(|i| of(i).log_density(done(i))).sum();
+            let change = joint - samples.log_probabilities[s];
+            let (ratio, advantage) = (change.exp(), samples.advantages[s]);
+            let free = ratio * advantage;
+            let clipped = ratio.clamp(1.0 - self.clip, 1.0 + self.clip) * advantage;
+            // Written so that what is not a number stays one.
+            let is_clipped = clipped < free;
+            surrogate += f64::from(if is_clipped { clipped } else { free });
+            approx_kl -= f64::from(change);
+            outside += u32::from((ratio - 1.0).abs() > self.clip);
+            let dchange = if is_clipped { 0.0 } else { -free / states as f32 };
+            for i in team {
+                entropy += f64::from(of(i).entropy());
+                of(i).gradient(done(i), dchange, each_entropy, &mut drows[i * width..][..width]);
+            }
+            let error = said.values[s] - samples.returns[s];
+            value += f64::from(error) * f64::from(error) / 2.0;
+            dvalues.push(self.value * error / states as f32);
+        }
+        let states = states as f64;
+        let entropy = entropy / agents as f64;
+        Ok(Loss {
+            total: f64::from(self.value) * value / states
+                - surrogate / states
+                - f64::from(self.entropy) * entropy,
+            policy: -surrogate / states,
+            value: value / states,
+            entropy,
+            approx_kl: approx_kl / states,
+            clip_fraction: f64::from(outside) / states,
+        })
+    }
+
     /// The loss of what a network said about a minibatch, and its gradient; the agents of state s are
     /// `starts[s]..starts[s + 1]`.
     ///
@@ -191,6 +261,7 @@ mod tests {
     fn case(old: [f32; 2], advantages: [f32; 2]) -> Samples {
         Samples {
             actions: vec![0, 1, 1],
+            vectors: vec![],
             log_probabilities: old.to_vec(),
             advantages: advantages.to_vec(),
             returns: vec![0.3, 2.0],
@@ -253,6 +324,76 @@ mod tests {
             let samples = case([-1.2, -0.9], [0.8, -1.5]);
             let loss = config.loss(&said(bad), &starts, &samples, &mut gradient).unwrap();
             assert!(!loss.total.is_finite());
+        }
+    }
+
+    #[test]
+    fn gradients_of_vectors_are_those_of_finite_differences() {
+        let (starts, config) = ([0u32, 2, 3], LossConfig { clip: 0.2, value: 0.5, entropy: 0.03 });
+        let said = Output {
+            logits: vec![0.3, -0.2, -0.4, 0.1, 0.6, 0.2, -0.5, 0.4, -0.1],
+            values: vec![0.5, -0.25],
+        };
+        let vectors = vec![0.5, 0.1, -0.3, 0.9, -0.4, 0.0];
+        let old = |scale: f32| {
+            let of = |i: usize| Gaussian::of(&said.logits[i * 3..][..3]).log_density(&vectors[i * 2..][..2]);
+            vec![of(0) + of(1) + scale, of(2) - scale]
+        };
+        // Within the clip, and far outside of it on both sides.
+        for (scale, advantages) in [(0.05, [0.8, -1.5]), (1.0, [0.8, -1.5]), (-1.0, [0.8, -1.5])] {
+            let samples = Samples {
+                actions: vec![],
+                vectors: vectors.clone(),
+                log_probabilities: old(scale),
+                advantages: advantages.to_vec(),
+                returns: vec![1.0, 0.0],
+            };
+            let mut gradient = Output::default();
+            config.loss_vectors(&said, &starts, &samples, &mut gradient).unwrap();
+            let total = |logits: &[f64], values: &[f64]| {
+                let (mut total, mut entropy) = (0.0, 0.0);
+                for (s, team) in starts.windows(2).enumerate() {
+                    let mut joint = 0.0;
+                    for i in team[0] as usize..team[1] as usize {
+                        let row = &logits[i * 3..][..3];
+                        let u = |k: usize| f64::from(vectors[i * 2 + k]);
+                        let squared = (u(0) - row[0]).powi(2) + (u(1) - row[1]).powi(2);
+                        joint -=
+                            squared / 2.0 / (2.0 * row[2]).exp() + 2.0 * row[2] + std::f64::consts::TAU.ln();
+                        entropy += 1.0 + std::f64::consts::TAU.ln() + 2.0 * row[2];
+                    }
+                    let ratio = (joint - f64::from(samples.log_probabilities[s])).exp();
+                    let a = f64::from(advantages[s]);
+                    let clip = f64::from(config.clip);
+                    total -= (ratio * a).min(ratio.clamp(1.0 - clip, 1.0 + clip) * a) / 2.0;
+                    let error = values[s] - f64::from(samples.returns[s]);
+                    total += f64::from(config.value) * error * error / 2.0 / 2.0;
+                }
+                total - f64::from(config.entropy) * entropy / 3.0
+            };
+            let wide = |x: &[f32]| x.iter().map(|&x| f64::from(x)).collect::<Vec<f64>>();
+            let (logits, values) = (wide(&said.logits), wide(&said.values));
+            for (k, &found) in gradient.logits.iter().enumerate() {
+                let slope = |step: f64| {
+                    let mut moved = logits.clone();
+                    moved[k] += step;
+                    total(&moved, &values)
+                };
+                let expected = (slope(1e-6) - slope(-1e-6)) / 2e-6;
+                assert!(
+                    (f64::from(found) - expected).abs() < 1e-4,
+                    "{scale}, {k}: {found} instead of {expected}"
+                );
+            }
+            for (k, &found) in gradient.values.iter().enumerate() {
+                let slope = |step: f64| {
+                    let mut moved = values.clone();
+                    moved[k] += step;
+                    total(&logits, &moved)
+                };
+                let expected = (slope(1e-6) - slope(-1e-6)) / 2e-6;
+                assert!((f64::from(found) - expected).abs() < 1e-4, "{scale}, value {k}");
+            }
         }
     }
 

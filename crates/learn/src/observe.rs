@@ -26,6 +26,8 @@ pub struct States {
     senders: Vec<f32>,
     /// Images of whole states by what they are made of.
     codes: Vec<u32>,
+    /// What breaks the symmetry, state by state, if the network is told.
+    causes: Vec<f32>,
 }
 
 impl States {
@@ -49,6 +51,7 @@ impl States {
         self.raw.clear();
         self.senders.clear();
         self.codes.clear();
+        self.causes.clear();
     }
 
     /// The range of a state's edges.
@@ -83,6 +86,8 @@ pub struct Observer {
     way: Way,
     heard: Edges,
     turned: Vec<f32>,
+    /// Numbers of what breaks the symmetry, if the network is told.
+    cause: usize,
 }
 
 impl Observer {
@@ -120,7 +125,13 @@ impl Observer {
             _ => Way::Raw,
         };
         let (spec, heard, turned) = (spec.clone(), Edges::default(), vec![]);
-        Ok(Observer { acts, spec, senders, sender_numbers, numbers, shape, way, heard, turned })
+        let cause = if config.interface.cause.is_empty() { 0 } else { acts.cause_dim() };
+        Ok(Observer { acts, spec, senders, sender_numbers, numbers, shape, way, heard, turned, cause })
+    }
+
+    /// Transforms states by these elements instead of those of the world's group: turns by any angle.
+    pub(crate) fn with_action(self, acts: GroupAction) -> Observer {
+        Observer { acts, ..self }
     }
 
     /// A batch for what it sees.
@@ -197,6 +208,11 @@ impl Observer {
                 state.observe(agents + who, &mut into.senders[at..at + dim]);
             }
         }
+        if self.cause > 0 {
+            let start = into.causes.len();
+            into.causes.resize(start + self.cause, 0.0);
+            state.cause(&mut into.causes[start..]);
+        }
         into.ends.push(into.edges.len());
         Ok(())
     }
@@ -245,6 +261,12 @@ impl Observer {
                 }
                 Way::Features => self.collate_features(states, state, g, batch)?,
                 _ => self.collate_agents(states, state, g, batch)?,
+            }
+            if self.cause > 0 {
+                let cause = &states.causes[state * self.cause..][..self.cause];
+                let mut turned = vec![0.0; self.cause];
+                self.acts.cause(g, cause, &mut turned);
+                (0..states.agents).for_each(|_| batch.causes.extend_from_slice(&turned));
             }
             batch.end_state();
         }

@@ -8,11 +8,11 @@ use crate::evaluate::Inference;
 use crate::loss::{Loss, LossConfig, Samples};
 use crate::observe::{Observer, States};
 use crate::optimiser::Optimiser;
-use crate::rollout::Rollout;
+use crate::rollout::{Rollout, transform};
 use crate::scale::ReturnScale;
-use equimarl_group::Element;
+use equimarl_group::{Element, Turn};
 use equimarl_nn::{Batch, Cache, Network, Sharing};
-use equimarl_worlds::{Envs, GroupAction, Over, Purpose, Registry, Resumed, Stream};
+use equimarl_worlds::{Envs, GroupAction, Over, Purpose, Registry, Resumed, Spec, Stream};
 use std::time::{Duration, Instant};
 
 /// A learner in the middle of its run.
@@ -23,6 +23,8 @@ pub struct Trainer {
     pub(crate) environments: Box<dyn Envs>,
     /// How the group acts on the world.
     pub(crate) acts: GroupAction,
+    /// How long vectors may be by which agents act.
+    pub(crate) bound: f64,
     /// One stream of action choices per environment.
     pub(crate) choices: Vec<Stream>,
     pub(crate) shuffle: Stream,
@@ -131,7 +133,7 @@ impl Trainer {
                 config.environments
             )));
         }
-        let acts = GroupAction::new(environments.spec())?;
+        let acts = augmentation(config, environments.spec())?;
         environments.start_all(seed, Purpose::World)?;
         // Transformed copies can stand for each other only if world and network transform observations by the same group.
         let sharing = match network.sharing() {
@@ -139,11 +141,12 @@ impl Trainer {
             sharing => sharing,
         };
         let dictionary = network.dictionary().filter(|_| config.encoder != EncoderChoice::Dense);
-        let observer = Observer::new(&*environments, network.config(), &sharing)?;
+        let observer = Observer::new(&*environments, network.config(), &sharing)?.with_action(acts.clone());
         let acting = Inference::of(observer.with_dictionary(&*environments, dictionary));
         let memory = Memory { batch: acting.observer.batch(), ..Memory::default() };
         let mut trainer = Trainer {
-            optimiser: Optimiser::new(&network, config.learning_rate, config.gradient_clip),
+            optimiser: Optimiser::new(&network, config.learning_rate, config.gradient_clip)
+                .with_penalty(config.penalty),
             acting,
             network,
             choices: (0..count as u64).map(|e| Stream::new(seed, Purpose::Action, e)).collect(),
@@ -153,6 +156,7 @@ impl Trainer {
             steps: 0,
             iterations: 0,
             measure: environments.spec().first_measure().map(|(which, measure)| (which, measure.over)),
+            bound: environments.spec().actions.vectors().map_or(1.0, |(bound, _)| bound),
             acts,
             scale: config.scale_returns.then(|| ReturnScale::new(count)),
             rollout: Rollout::default(),
@@ -227,14 +231,23 @@ impl Trainer {
         let acts = &self.acts;
         let Memory { batch, cache, samples, gradients, order, elements, .. } = &mut self.memory;
         let rollout = &self.rollout;
+        let (by_vectors, dim) = (self.network.acts_by_vectors(), acts.vector_dim());
         batch.clear();
         samples.clear();
         for copy in 0..copies {
             for (&s, &drawn) in order[places.clone()].iter().zip(&*elements) {
                 let g = if copies > 1 { copy } else { drawn };
                 self.acting.observer.collate(&rollout.states, [(s, g)], batch)?;
-                let team = &rollout.actions[s * agents..(s + 1) * agents];
-                samples.actions.extend(team.iter().map(|&a| acts.action(g, a)));
+                if by_vectors {
+                    for agent in s * agents..(s + 1) * agents {
+                        let at = samples.vectors.len();
+                        samples.vectors.extend_from_slice(&rollout.vectors[agent * dim..(agent + 1) * dim]);
+                        transform(acts, g, &mut samples.vectors[at..]);
+                    }
+                } else {
+                    let team = &rollout.actions[s * agents..(s + 1) * agents];
+                    samples.actions.extend(team.iter().map(|&a| acts.action(g, a)));
+                }
                 samples.log_probabilities.push(rollout.log_probabilities[copy * rollout.states.len() + s]);
                 samples.advantages.push(rollout.advantages[s]);
                 samples.returns.push(rollout.returns[s]);
@@ -252,7 +265,10 @@ impl Trainer {
             entropy: self.config.entropy_coefficient as f32,
         };
         let (said, gradient) = cache.output_gradient();
-        let loss = weights.loss(said, &batch.starts, samples, gradient)?;
+        let loss = match by_vectors {
+            false => weights.loss(said, &batch.starts, samples, gradient)?,
+            true => weights.loss_vectors(said, &batch.starts, samples, gradient)?,
+        };
         self.times.loss += start.elapsed();
         if !loss.total.is_finite() {
             return Err(diverged(&self.config, self.steps, &format!("the loss is {}", loss.total)));
@@ -326,6 +342,21 @@ impl Trainer {
     pub fn is_finished(&self) -> bool {
         self.steps >= self.config.steps
     }
+}
+
+/// Angles that augmentation draws from, if it is by SO2 or O2: drawn once per run.
+const ANGLES: usize = 1024;
+
+/// How the group acts on the world; or, if augmentation is by SO2 or O2, how some turns of these do.
+fn augmentation(config: &TrainConfig, spec: &Spec) -> Result<GroupAction> {
+    let symmetry = config.symmetry()?;
+    if symmetry.is_finite() || config.method.augmentation() == Augmentation::Nothing {
+        return Ok(GroupAction::new(spec)?);
+    }
+    let mut stream = Stream::new(config.seed, Purpose::Augment, 1);
+    let drawn = (0..ANGLES).map(|_| symmetry.any_turn(&mut || stream.unit()));
+    let turns: Vec<Turn> = [Turn::NONE].into_iter().chain(drawn).collect();
+    Ok(GroupAction::of_turns(spec, &symmetry, &turns)?)
 }
 
 /// Says what to do about numbers that are not finite.

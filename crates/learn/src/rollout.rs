@@ -7,8 +7,8 @@ use crate::observe::States;
 use crate::ppo::{Progress, Pulse, Stage, Trainer};
 use crate::returns::{Step, gae};
 use equimarl_group::Element;
-use equimarl_nn::sample;
-use equimarl_worlds::{End, Outcome, Over};
+use equimarl_nn::{Choice, Gaussian, sample};
+use equimarl_worlds::{End, GroupAction, Joint, Outcome, Over};
 use serde_json::Value;
 use std::time::Instant;
 
@@ -16,8 +16,12 @@ use std::time::Instant;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Rollout {
     pub(crate) states: States,
-    /// One action per agent, states one after the other.
+    /// One action per agent, states one after the other; empty where agents act by vectors.
     pub(crate) actions: Vec<usize>,
+    /// One vector per agent before the squash, states one after the other; empty where agents choose.
+    pub(crate) vectors: Vec<f32>,
+    /// What the vectors of one step are after the squash, for the environments.
+    pub(crate) squashed: Vec<f64>,
     /// What ratios are against, one row of all states per copy of the minibatch: the joint log-probability of what was done.
     /// The first row is the rollout itself; further ones are those of turned copies.
     pub(crate) log_probabilities: Vec<f32>,
@@ -32,6 +36,7 @@ impl Rollout {
     fn clear(&mut self) {
         self.states.clear();
         self.actions.clear();
+        self.vectors.clear();
         self.log_probabilities.clear();
         self.advantages.clear();
         self.returns.clear();
@@ -59,8 +64,6 @@ impl Trainer {
         if self.config.warm_up == 0 {
             return Ok(());
         }
-        let spec = self.environments.spec().clone();
-        let (agents, actions) = (spec.agents, spec.actions.count() as u32);
         let wait: Vec<u32> =
             self.choices.iter_mut().map(|c| c.below(self.config.warm_up as u32 + 1)).collect();
         let last = wait.iter().copied().max().unwrap_or(0);
@@ -68,17 +71,17 @@ impl Trainer {
         // cannot be put back are stepped no further.
         let exact = self.environments.exact().is_some();
         let mut stopped: Vec<Option<Value>> = vec![None; wait.len()];
-        let mut chosen = vec![0; agents];
+        let mut chosen = Joint::of(self.environments.spec());
         for step in 0..=last {
             for e in 0..wait.len() {
                 if step == wait[e] {
                     stopped[e] = self.environments.exact().map(|exact| exact.state(e));
                 }
-                chosen.fill_with(|| self.choices[e].below(actions) as usize);
+                chosen.take_uniform(self.environments.world(e), &mut self.choices[e]);
                 if !exact && step >= wait[e] {
                     continue;
                 }
-                if self.environments.step_one(e, &chosen)?.end != End::Running {
+                if chosen.step(&mut *self.environments, e)?.end != End::Running {
                     self.environments.restart(e)?;
                 }
             }
@@ -108,25 +111,23 @@ impl Trainer {
             self.see_environments()?;
             self.draw_elements(count);
             self.forward_states(t * count..(t + 1) * count)?;
+            self.rollout.squashed.clear();
             for (e, steps) in steps.iter_mut().enumerate() {
-                let (acts, g) = (&self.acts, self.memory.elements[e]);
-                let mut joint = 0.0;
-                for agent in 0..agents {
-                    let row =
-                        &self.acting.said.log_probabilities[(e * agents + agent) * actions..][..actions];
-                    // The network saw the turned state; its probability of g a is that of a here.
-                    let here = |a: usize| row[acts.action(g, a)];
-                    let action = sample(actions, here, self.choices[e].unit());
-                    joint += here(action);
-                    self.rollout.actions.push(action);
-                }
+                let joint = match self.network.acts_by_vectors() {
+                    false => self.choose(e, agents, actions),
+                    true => self.choose_vectors(e, agents, actions),
+                };
                 self.rollout.log_probabilities.push(joint);
                 self.rollout.values.push(self.acting.said.values[e]);
                 let value = f64::from(self.acting.said.values[e]);
                 steps.push(Step { reward: 0.0, value, end: End::Running, bootstrap_value: 0.0 });
             }
-            let chosen = &self.rollout.actions[t * count * agents..];
-            self.environments.step(chosen, &mut outcomes)?;
+            match self.network.acts_by_vectors() {
+                false => {
+                    self.environments.step(&self.rollout.actions[t * count * agents..], &mut outcomes)?
+                }
+                true => self.environments.step_vectors(&self.rollout.squashed, &mut outcomes)?,
+            }
             let mut cut: Vec<usize> = vec![];
             self.memory.ends.clear();
             for (e, outcome) in outcomes.iter().enumerate() {
@@ -176,6 +177,41 @@ impl Trainer {
         Ok(true)
     }
 
+    /// Draws the actions of an environment's agents; their joint log-probability.
+    fn choose(&mut self, e: usize, agents: usize, actions: usize) -> f32 {
+        let (acts, g) = (&self.acts, self.memory.elements[e]);
+        let mut joint = 0.0;
+        for agent in 0..agents {
+            let row = &self.acting.said.log_probabilities[(e * agents + agent) * actions..][..actions];
+            // The network saw the turned state; its probability of g a is that of a here.
+            let here = |a: usize| row[acts.action(g, a)];
+            let action = sample(actions, here, self.choices[e].unit());
+            joint += here(action);
+            self.rollout.actions.push(action);
+        }
+        joint
+    }
+
+    /// Draws the vectors of an environment's agents; the log-density of all of them before the squash.
+    fn choose_vectors(&mut self, e: usize, agents: usize, width: usize) -> f32 {
+        let (acts, g) = (&self.acts, self.memory.elements[e]);
+        let (bound, squash) = (self.bound, self.network.squash());
+        let (mut joint, mut drawn) = (0.0, vec![0.0; width - 1]);
+        for agent in 0..agents {
+            let row = &self.acting.said.log_probabilities[(e * agents + agent) * width..][..width];
+            // The network saw the turned state, so what is drawn is g u.
+            Choice::Sampled.vector(row, || self.choices[e].normal(), &mut drawn);
+            joint += Gaussian::of(row).log_density(&drawn);
+            transform_back(acts, g, &mut drawn);
+            let at = self.rollout.squashed.len();
+            self.rollout.squashed.resize(at + drawn.len(), 0.0);
+            squash.apply(&drawn, &mut self.rollout.squashed[at..]);
+            self.rollout.squashed[at..].iter_mut().for_each(|a| *a *= bound);
+            self.rollout.vectors.extend_from_slice(&drawn);
+        }
+        joint
+    }
+
     /// Adds what all environments look like now to the rollout.
     fn see_environments(&mut self) -> Result<()> {
         let start = Instant::now();
@@ -217,7 +253,7 @@ impl Trainer {
     fn forward(&mut self) -> Result<()> {
         let Inference { batch, cache, said, .. } = &mut self.acting;
         self.network.forward(batch, cache)?;
-        Ok(said.take(cache, self.network.actions())?)
+        Ok(said.take(cache, self.network.actions(), self.network.acts_by_vectors())?)
     }
 
     /// Random augmentation draws an element per state; all other methods leave states as they are.
@@ -227,14 +263,16 @@ impl Trainer {
         if self.config.method.augmentation() != Augmentation::Random {
             return elements.resize(count, 0);
         }
-        let order = self.acts.group.order() as u32;
-        elements.extend((0..count).map(|_| self.augment.below(order) as Element));
+        // Of turns by any angle, the first turns nothing and is not one of those that were drawn.
+        let first = usize::from(self.acts.turn(0).is_some());
+        let order = (self.acts.count() - first) as u32;
+        elements.extend((0..count).map(|_| first + self.augment.below(order) as Element));
     }
 
     /// The copies that full augmentation makes of every state: all turns of it. Other methods have the state itself.
     pub(crate) fn copies(&self) -> usize {
         let full = self.config.method.augmentation() == Augmentation::Full;
-        if full { self.acts.group.order() } else { 1 }
+        if full { self.acts.count() } else { 1 }
     }
 
     /// Adds what the ratios of turned copies are against: the joint log-probability of what was done, as the rollout's
@@ -251,12 +289,41 @@ impl Trainer {
             self.memory.elements.resize(states, g);
             self.forward_states(0..states)?;
             let acts = &self.acts;
-            let Rollout { actions: done, log_probabilities, .. } = &mut self.rollout;
+            let Rollout { actions: done, vectors, log_probabilities, .. } = &mut self.rollout;
             let said = &self.acting.said.log_probabilities;
-            let agent = |i: usize| said[i * actions + acts.action(g, done[i])];
+            let by_vectors = self.network.acts_by_vectors();
+            let agent = |i: usize| {
+                if !by_vectors {
+                    return said[i * actions + acts.action(g, done[i])];
+                }
+                let mut u = vectors[i * (actions - 1)..][..actions - 1].to_vec();
+                transform(acts, g, &mut u);
+                Gaussian::of(&said[i * actions..][..actions]).log_density(&u)
+            };
             let joint = |s: usize| (s * agents..(s + 1) * agents).map(agent).sum::<f32>();
             log_probabilities.extend((0..states).map(joint));
         }
         Ok(())
     }
+}
+
+/// g u, in place.
+pub(crate) fn transform(acts: &GroupAction, g: Element, u: &mut [f32]) {
+    in_place(g, u, |u, out| acts.vector(g, u, out));
+}
+
+/// g^-1 u, in place.
+fn transform_back(acts: &GroupAction, g: Element, u: &mut [f32]) {
+    in_place(g, u, |u, out| acts.vector_back(g, u, out));
+}
+
+fn in_place(g: Element, u: &mut [f32], by: impl Fn(&[f64], &mut [f64])) {
+    // Number 0 transforms nothing.
+    if g == 0 {
+        return;
+    }
+    let wide: Vec<f64> = u.iter().map(|&x| f64::from(x)).collect();
+    let mut turned = vec![0.0; wide.len()];
+    by(&wide, &mut turned);
+    u.iter_mut().zip(turned).for_each(|(u, x)| *u = x as f32);
 }

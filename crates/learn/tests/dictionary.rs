@@ -22,6 +22,7 @@ fn everything(network: &Network, states: &dyn Envs, parts: bool) -> (Output, Vec
     let mut numbers = Stream::new(3, Purpose::Shuffle, 0);
     let mut normals = |n: usize| (0..n).map(|_| numbers.normal() as f32).collect::<Vec<f32>>();
     let samples = Samples {
+        vectors: vec![],
         actions: (0..batch.agents()).map(|i| i % network.actions()).collect(),
         log_probabilities: vec![
             -(states.spec().agents as f32) * (network.actions() as f32).ln();

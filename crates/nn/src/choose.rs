@@ -1,5 +1,7 @@
 //! From probabilities to an action.
 
+use crate::gaussian::Gaussian;
+
 /// How actions are chosen from probabilities.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Choice {
@@ -16,6 +18,18 @@ impl Choice {
         match self {
             Choice::Sampled => sample(log_probabilities.len(), |a| log_probabilities[a], unit()),
             Choice::Greedy => greedy_action(log_probabilities),
+        }
+    }
+
+    /// The vector of an agent of which the network said this row, before the squash: drawn, or the mean. `normal` gives
+    /// independent standard normal numbers; it is asked once per number if the vector is drawn, and not at all if it is not.
+    pub fn vector(self, row: &[f32], mut normal: impl FnMut() -> f64, out: &mut [f32]) {
+        let gaussian = Gaussian::of(row);
+        for (out, &mean) in out.iter_mut().zip(gaussian.mean) {
+            *out = match self {
+                Choice::Sampled => mean + gaussian.deviation() * normal() as f32,
+                Choice::Greedy => mean,
+            };
         }
     }
 }

@@ -1,7 +1,8 @@
 //! What network: for which world, of which kind, under which group, how wide.
 
 use crate::error::{Error, Result};
-use equimarl_group::{Group, Plane, Rep};
+use crate::gaussian::Squash;
+use equimarl_group::{Group, Plane, Rep, Symmetry};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -18,15 +19,18 @@ pub enum NetworkKind {
     CentralEquivariant,
     /// One network for the whole team, without symmetry.
     CentralPlain,
+    /// Distributed, equivariant at first, with weights that may leave the symmetry.
+    Relaxed,
 }
 
 impl NetworkKind {
     /// All kinds.
-    pub const ALL: [NetworkKind; 4] = [
+    pub const ALL: [NetworkKind; 5] = [
         NetworkKind::Equivariant,
         NetworkKind::Plain,
         NetworkKind::CentralEquivariant,
         NetworkKind::CentralPlain,
+        NetworkKind::Relaxed,
     ];
 
     /// The name in configs and on the command line.
@@ -36,6 +40,7 @@ impl NetworkKind {
             NetworkKind::Plain => "plain",
             NetworkKind::CentralEquivariant => "central-equivariant",
             NetworkKind::CentralPlain => "central-plain",
+            NetworkKind::Relaxed => "relaxed",
         }
     }
 
@@ -79,8 +84,12 @@ pub struct Interface {
     /// Channels, height and width of an agent's image; zeros if it sees feature vectors.
     #[serde(alias = "picture")]
     pub image: [usize; 3],
-    /// How the group permutes an agent's actions.
+    /// How the group permutes an agent's actions, or acts on them if they are vectors.
     pub actions: String,
+    /// Into what vectors are squashed, if agents act by vectors: then the policy head gives a mean and the logarithm of a
+    /// deviation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vectors: Option<Squash>,
     /// Channels, height and width of the image of the whole state, for central networks.
     #[serde(alias = "team_image")]
     #[serde(alias = "central_picture")]
@@ -101,6 +110,9 @@ pub struct Interface {
     /// What agents hear besides each other, if they see feature vectors: landmarks, depots.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub senders: Vec<SenderKind>,
+    /// How the group acts on what breaks the symmetry, if the network is told: a wind. It enters every round.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub cause: String,
 }
 
 /// Things that are heard but do not act.
@@ -148,7 +160,7 @@ impl Widths {
     /// The paper's.
     pub fn paper(kind: NetworkKind) -> Widths {
         let (rounds, hidden) = match kind {
-            NetworkKind::Equivariant | NetworkKind::Plain => (vec![64, 64], vec![]),
+            NetworkKind::Equivariant | NetworkKind::Plain | NetworkKind::Relaxed => (vec![64, 64], vec![]),
             NetworkKind::CentralEquivariant => (vec![], vec![128, 64]),
             NetworkKind::CentralPlain => (vec![], vec![256]),
         };
@@ -174,8 +186,12 @@ pub struct NetworkConfig {
     pub interface: Interface,
     /// The kind of network.
     pub kind: NetworkKind,
-    /// The symmetry group; C1 for plain networks.
+    /// The symmetry: a group, `SO2` or `O2`; C1 for plain networks.
     pub group: String,
+    /// The channels of all hidden layers under SO2 or O2, such as `32*freq0 + 16*freq1 + 8*freq2`; empty for what the widths
+    /// make of them.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub channels: String,
     /// The widths.
     pub widths: Widths,
 }
@@ -186,24 +202,59 @@ pub(crate) const MAX_WIDTH: usize = 4096;
 impl NetworkConfig {
     /// The usual network for this world: the paper's if agents see images.
     pub fn usual(interface: Interface, kind: NetworkKind, group: &Group) -> NetworkConfig {
-        let widths = Widths::usual(kind, &interface);
-        NetworkConfig { interface, kind, group: group.name().into(), widths }
+        NetworkConfig::under(interface, kind, &Symmetry::Finite(group.clone()))
     }
 
-    /// The group.
+    /// The usual network for this world under any symmetry.
+    pub fn under(interface: Interface, kind: NetworkKind, symmetry: &Symmetry) -> NetworkConfig {
+        let widths = Widths::usual(kind, &interface);
+        NetworkConfig { interface, kind, group: symmetry.name().into(), channels: String::new(), widths }
+    }
+
+    /// The symmetry.
+    ///
+    /// # Errors
+    /// If there is none of this name, or it is that of all turns and agents do not see and act by vectors.
+    pub fn symmetry(&self) -> Result<Symmetry> {
+        let symmetry: Symmetry = self.group.parse()?;
+        let bad = |why: &str| Err(Error::BadNetwork(format!("{symmetry} turns by every angle, and {why}")));
+        if symmetry.is_finite() {
+            return match self.channels.is_empty() {
+                true => Ok(symmetry),
+                false => Err(Error::BadNetwork(format!(
+                    "`channels` are for SO2 and O2; under {symmetry} all hidden layers are regular"
+                ))),
+            };
+        }
+        if self.kind.is_central() || !self.interface.sees_features() {
+            return bad("pixels do not: use C1, C2, C4, D1, D2 or D4");
+        }
+        if self.interface.vectors.is_none() {
+            return bad("no permutation of choices does: use actions that are vectors, or D4");
+        }
+        Ok(symmetry)
+    }
+
+    /// The finite group that its layers are solved under: the group, or one whose maps are those of SO2 or O2.
+    pub(crate) fn carrier(&self) -> Result<Group> {
+        self.group()?;
+        Ok(self.symmetry()?.carrier()?)
+    }
+
+    /// The group; of SO2 and O2 the quarter turns and mirrors, under which worlds are put.
     ///
     /// # Errors
     /// If it is not one, does not turn images or the plane where there are some, or the network is plain and the group is
     /// not trivial.
     pub fn group(&self) -> Result<Group> {
-        let group: Group = self.group.parse()?;
+        let group = self.symmetry()?.finite()?;
         if !self.interface.sees_features() || self.interface.edge.is_empty() {
             Plane::new(&group)?;
         }
         if self.kind.is_plain() && group.order() > 1 {
             return Err(Error::BadNetwork(format!(
-                "a {} network has no symmetry; its group is C1, not {group}",
-                self.kind
+                "a {} network has no symmetry; its group is C1, not {}",
+                self.kind, self.group
             )));
         }
         Ok(group)

@@ -6,10 +6,9 @@
 use crate::batch::Batch;
 use crate::config::NetworkConfig;
 use crate::error::{Error, Result};
-use crate::layers::{Heard, Space, Stack, StackWork};
+use crate::layers::{Dense, DenseWeights, Heard, Space, Stack, StackWork};
 use crate::plan::{Plan, Role};
 use equimarl_group::Rep;
-use equimarl_kernels::linear::Packed;
 
 /// The encoders of agents and of all kinds of senders.
 #[derive(Clone, Debug)]
@@ -21,8 +20,8 @@ pub(crate) struct FeatureEncoders {
 /// Their weights in the orders that the kernels read.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FeatureWeights {
-    agents: Vec<Packed>,
-    senders: Vec<Vec<Packed>>,
+    agents: Vec<DenseWeights>,
+    senders: Vec<Vec<DenseWeights>>,
 }
 
 /// What they keep for the backward pass.
@@ -40,11 +39,11 @@ impl FeatureEncoders {
         let mut layers = plan.layers.iter().filter(|l| l.role == Role::Features);
         let mut encoder = || -> Result<(Stack, Rep)> {
             let layers: Vec<_> = layers.by_ref().take(config.widths.hidden.len()).collect();
-            let outputs: Vec<Rep> = layers.iter().map(|l| l.output.clone()).collect();
-            match (layers.first(), outputs.last()) {
-                (Some(first), Some(last)) => Ok((Stack::new(&first.input, &outputs)?, last.clone())),
-                _ => Err(Error::BadNetwork("an encoder of feature vectors has at least one layer".into())),
-            }
+            let Some(last) = layers.last() else {
+                return Err(Error::BadNetwork("an encoder of feature vectors has at least one layer".into()));
+            };
+            let dense: Result<Vec<Dense>> = layers.iter().map(|layer| layer.dense()).collect();
+            Ok((Stack::of(dense?)?, last.result()?))
         };
         let (agents, features) = encoder()?;
         let (mut senders, mut reps) = (vec![], vec![]);
@@ -204,11 +203,11 @@ fn heard<'a>(works: &'a [StackWork], batch: &'a Batch) -> impl Iterator<Item = H
 }
 
 impl FeatureWeights {
-    pub fn agents(&self) -> &[Packed] {
+    pub fn agents(&self) -> &[DenseWeights] {
         &self.agents
     }
 
-    pub fn sender(&self, kind: usize) -> &[Packed] {
+    pub fn sender(&self, kind: usize) -> &[DenseWeights] {
         &self.senders[kind]
     }
 }

@@ -50,7 +50,7 @@ impl NetworkConfig {
     /// # Errors
     /// If the config does not say how its group acts on that.
     pub fn senses(&self) -> Result<Senses<'_>> {
-        let (own, group) = (&self.interface, self.group()?);
+        let (own, group) = (&self.interface, self.carrier()?);
         let dim = |group: &Group, text: &str| -> Result<usize> {
             if text.is_empty() { Ok(0) } else { Ok(Rep::parse(group, text)?.dim()) }
         };

@@ -1,13 +1,17 @@
 //! A network: layers in the order of its plan, over one flat vector of parameters.
 
 use crate::batch::{Batch, Sharing};
-use crate::config::NetworkConfig;
+use crate::config::{NetworkConfig, NetworkKind};
 use crate::error::{Error, Result};
 use crate::features::FeatureEncoders;
-use crate::layers::{Dictionary, EdgeRound, Encoder, EncoderConfig, Initial, Linear, MessageRound, Space};
+use crate::gaussian::Squash;
+use crate::layers::{
+    Dictionary, EdgeRound, Encoder, EncoderConfig, Initial, Linear, MessageRound, Messages, Space,
+};
 use crate::pass::Cache;
 use crate::plan::{KERNELS, Plan, Role, STRIDES};
 use crate::policy::Policy;
+use crate::relaxed::Relaxation;
 use crate::weights::Weights;
 use equimarl_group::{Group, Rep};
 use equimarl_kernels::dictionary;
@@ -106,6 +110,8 @@ pub(crate) struct Layers {
     pub plan: Plan,
     /// Actions of one agent.
     pub actions: usize,
+    /// Numbers of what breaks the symmetry, beside all features.
+    pub cause: usize,
     /// How each element moves group channels: row g holds g^-1 h for all h.
     pub turns: Permutations,
     pub input: Input,
@@ -126,7 +132,7 @@ impl Layers {
     fn new(config: &NetworkConfig) -> Result<Layers> {
         let plan = config.plan()?;
         let group = config.group()?;
-        let edge = config.edge_rep(&group)?;
+        let edge = config.edge_rep(&config.carrier()?)?;
         let role = |role: Role| plan.layers.iter().filter(move |layer| layer.role == role);
         let (input, mut features, senders) = match config.interface.sees_features() {
             true => {
@@ -138,10 +144,23 @@ impl Layers {
                 (Input::Images(Box::new(encoder)), features, vec![])
             }
         };
-        let (mut trunk, mut names, mut messages) = (vec![], vec![], vec![]);
+        let (mut trunk, mut names, mut messages, mut gated) = (vec![], vec![], vec![], vec![]);
+        features = config.told(&group, &features)?;
         for layer in &plan.layers {
+            if let (Role::Message, Some(shape)) = (layer.role, &layer.gate) {
+                // Those of agents come first.
+                let sent = match gated.len() {
+                    0 => Some(&features),
+                    kind => senders[kind - 1].as_ref(),
+                };
+                gated.push(Messages::gated(&features, &edge, sent, shape)?);
+                continue;
+            }
             trunk.push(match layer.role {
                 Role::Round => Trunk::Round(MessageRound::new(&features, &edge, &layer.output)?),
+                Role::Update if layer.gate.is_some() => {
+                    Trunk::Edges(EdgeRound::of(std::mem::take(&mut gated), layer.dense()?, &features))
+                }
                 // The update ends a round; the messages before it follow from it.
                 Role::Update => Trunk::Edges(EdgeRound::new(&features, &edge, &senders, &layer.output)?),
                 Role::Hidden => {
@@ -151,7 +170,7 @@ impl Layers {
             });
             messages.push(features.clone());
             names.push(layer.name.trim_end_matches(".update").to_string());
-            features = layer.output.clone();
+            features = config.told(&group, &layer.result()?)?;
         }
         let heads: Vec<_> = role(Role::Policy).chain(role(Role::Value)).map(|l| l.output.clone()).collect();
         let head = Linear::new(&features, &heads, false)?;
@@ -164,6 +183,7 @@ impl Layers {
         }
         Ok(Layers {
             config: config.clone(),
+            cause: config.cause_rep(&group)?.map_or(0, |rep| rep.dim()),
             turns: turns(&group)?,
             actions: (head.outputs() - 1) / agents,
             dictionary: match &input {
@@ -222,8 +242,15 @@ fn picture_encoder(config: &NetworkConfig, plan: &Plan) -> Result<(Encoder, Rep)
 /// ```
 #[derive(Clone, Debug)]
 pub struct Network {
+    config: NetworkConfig,
+    group: Group,
     layers: Arc<Layers>,
     values: Vec<f32>,
+    /// How the coefficients of the layers follow, if they are others.
+    relaxation: Option<Arc<Relaxation>>,
+    /// Those, then, and whether they are up to date; and room for their gradients.
+    relaxed: Vec<f32>,
+    relaxed_ready: bool,
     weights: Weights,
 }
 
@@ -233,32 +260,124 @@ impl Network {
     /// # Errors
     /// If the config does not make a network.
     pub fn init(config: &NetworkConfig, normal: &mut dyn FnMut() -> f64) -> Result<Network> {
+        if config.kind == NetworkKind::Relaxed {
+            return Network::relaxed(config, normal);
+        }
         let layers = Layers::new(config)?;
         let mut values = vec![];
         for (layer, space) in layers.plan.layers.iter().zip(layers.spaces()) {
             let initial = match layer.role {
+                // Agents that act by vectors begin with no direction of their own.
+                Role::Policy if config.interface.vectors.is_some() => Initial::Deviation(0.0),
                 Role::Policy => Initial::Deviation(POLICY_DEVIATION),
-                Role::Value => Initial::Linear,
+                Role::Value | Role::Scales => Initial::Linear,
+                _ if layer.gate.is_some() => Initial::Linear,
                 _ => Initial::BeforeRelu,
             };
             values.extend(space.init(initial, normal));
         }
-        Ok(Network { layers: Arc::new(layers), values, weights: Weights::default() })
+        Ok(Network {
+            config: config.clone(),
+            group: layers.group.clone(),
+            layers: Arc::new(layers),
+            values,
+            relaxation: None,
+            relaxed: vec![],
+            relaxed_ready: true,
+            weights: Weights::default(),
+        })
+    }
+
+    /// The exact network with fresh weights, run as the plain one that is as wide.
+    fn relaxed(config: &NetworkConfig, normal: &mut dyn FnMut() -> f64) -> Result<Network> {
+        let exact = Network::init(&config.exact(), normal)?;
+        let plain = Layers::new(&config.as_wide()?)?;
+        let relaxation = Relaxation::new(exact.layers().collect::<Vec<_>>().into_iter(), plain.spaces())?;
+        let mut values = exact.values;
+        values.resize(relaxation.parameters(), 0.0);
+        Ok(Network {
+            config: config.clone(),
+            group: exact.group,
+            layers: Arc::new(plain),
+            values,
+            relaxation: Some(Arc::new(relaxation)),
+            relaxed: vec![],
+            relaxed_ready: false,
+            weights: Weights::default(),
+        })
+    }
+
+    /// Where coefficients stand that leave the symmetry; nowhere unless the network is relaxed.
+    pub fn rest(&self) -> Range<usize> {
+        self.relaxation.as_ref().map_or(0..0, |relaxation| relaxation.rest())
+    }
+
+    /// How far each layer's weights are from the nearest equivariant ones, if it is relaxed: the norm of the rest.
+    pub fn asymmetry(&self) -> Vec<(String, f64)> {
+        let rest = self.rest();
+        let of = |(name, range): (String, Range<usize>)| {
+            let norm = self.values[range].iter().map(|&v| f64::from(v).powi(2)).sum::<f64>().sqrt();
+            (name.rsplit_once('.').map_or(name.clone(), |(layer, _)| layer.into()), norm)
+        };
+        self.named()
+            .into_iter()
+            .filter(|(_, range)| range.start >= rest.start && !rest.is_empty())
+            .map(of)
+            .collect()
+    }
+
+    /// The coefficients of the layers.
+    fn realised(&self) -> Result<std::borrow::Cow<'_, [f32]>> {
+        let Some(relaxation) = &self.relaxation else { return Ok((&self.values[..]).into()) };
+        let mut found = vec![];
+        relaxation.realise(&self.values, &mut found)?;
+        Ok(found.into())
+    }
+
+    /// Gives a policy over vectors, whose means are all zero at first, random weights of this size: zero turns with everything.
+    /// Deviations stay near 1.
+    pub fn enliven(&mut self, size: f64, normal: &mut dyn FnMut() -> f64) {
+        if !self.acts_by_vectors() {
+            return;
+        }
+        let layers = self.layers.clone();
+        let mut at = 0;
+        for (layer, space) in layers.plan.layers.iter().zip(layers.spaces()) {
+            let (inputs, outputs) = (space.input().dim(), space.output().dim());
+            for entry in (0..inputs * outputs).filter(|_| layer.role == Role::Policy) {
+                let deviation = if entry / inputs == outputs - 1 { 0.02 } else { size };
+                for (coefficient, _) in space.weight().terms(entry) {
+                    self.values[at + coefficient] = (deviation * normal()) as f32;
+                }
+            }
+            at += space.parameters();
+        }
+        self.outdate();
     }
 
     /// What made this network.
     pub fn config(&self) -> &NetworkConfig {
-        &self.layers.config
+        &self.config
     }
 
     /// The symmetry group.
     pub fn group(&self) -> &Group {
-        &self.layers.group
+        &self.group
     }
 
     /// The number of actions of one agent.
     pub fn actions(&self) -> usize {
         self.layers.actions
+    }
+
+    /// Whether agents act by vectors, and do not choose.
+    pub fn acts_by_vectors(&self) -> bool {
+        self.config().interface.vectors.is_some()
+    }
+
+    /// Into what vectors are squashed by which agents act.
+    pub fn squash(&self) -> Squash {
+        self.config().interface.vectors.unwrap_or(Squash::Ball)
     }
 
     /// Whether one network decides for the whole team.
@@ -271,7 +390,8 @@ impl Network {
         if self.config().interface.sees_features() {
             return Sharing::Distinct;
         }
-        if self.group().order() > 1 { Sharing::Orbits(self.group().clone()) } else { Sharing::Distinct }
+        let group = &self.layers.group;
+        if group.order() > 1 { Sharing::Orbits(group.clone()) } else { Sharing::Distinct }
     }
 
     /// How to cut images into parts for this network, if it can use them.
@@ -291,13 +411,16 @@ impl Network {
 
     /// Changes the coefficients.
     pub fn values_mut(&mut self) -> &mut [f32] {
-        self.weights.outdate();
+        self.outdate();
         &mut self.values
     }
 
     /// The names of the parameters (`conv1.weight`, `conv1.bias`, ...) and where they stand among
     /// [`Network::values`]. A layer without invariant outputs has no bias.
     pub fn named(&self) -> Vec<(String, Range<usize>)> {
+        if let Some(relaxation) = &self.relaxation {
+            return relaxation.named().to_vec();
+        }
         let (mut named, mut at) = (vec![], 0);
         for (name, space) in self.layers() {
             for (part, rank) in ["weight", "bias"].iter().zip(space.ranks()) {
@@ -337,8 +460,13 @@ impl Network {
             return Err(Error::BadModel("it has more parameters than this network".into()));
         }
         self.values = all;
-        self.weights.outdate();
+        self.outdate();
         Ok(())
+    }
+
+    fn outdate(&mut self) {
+        self.relaxed_ready = false;
+        self.weights.outdate();
     }
 
     /// Logits and values of a batch, in [`Cache::output`].
@@ -346,7 +474,12 @@ impl Network {
     /// # Errors
     /// If the batch was made for another network.
     pub fn forward(&mut self, batch: &Batch, cache: &mut Cache) -> Result<()> {
-        cache.timed(|| self.weights.realise(&self.layers, &self.values, batch))?;
+        if let Some(relaxation) = self.relaxation.as_ref().filter(|_| !self.relaxed_ready) {
+            relaxation.realise(&self.values, &mut self.relaxed)?;
+            self.relaxed_ready = true;
+        }
+        let values = if self.relaxation.is_some() { &self.relaxed } else { &self.values };
+        cache.timed(|| self.weights.realise(&self.layers, values, batch))?;
         cache.forward(&self.layers, &self.weights, batch, &mut |_, _, _| {})
     }
 
@@ -356,7 +489,14 @@ impl Network {
     /// # Errors
     /// If the batch or the gradients do not fit.
     pub fn backward(&self, batch: &Batch, cache: &mut Cache, gradients: &mut [f32]) -> Result<()> {
-        cache.backward(&self.layers, &self.weights, batch, gradients)
+        let Some(relaxation) = &self.relaxation else {
+            return cache.backward(&self.layers, &self.weights, batch, gradients);
+        };
+        let mut plain = cache.take_gradients(self.relaxed.len());
+        let done = cache.backward(&self.layers, &self.weights, batch, &mut plain);
+        let done = done.and_then(|()| relaxation.gradients(&plain, gradients));
+        cache.keep_gradients(plain);
+        done
     }
 
     /// This network as it is now, for running only.
@@ -365,7 +505,7 @@ impl Network {
     /// If a weight cannot be realised.
     pub fn policy(&self) -> Result<Policy> {
         let mut weights = Weights::default();
-        weights.realise_all(&self.layers, &self.values)?;
+        weights.realise_all(&self.layers, &self.realised()?)?;
         Ok(Policy::new(self.layers.clone(), weights))
     }
 
@@ -374,9 +514,9 @@ impl Network {
     /// # Errors
     /// If a weight cannot be realised.
     pub fn dense(&self) -> Result<DenseModel> {
-        let (mut tensors, mut at) = (BTreeMap::new(), 0);
+        let (mut tensors, mut at, values) = (BTreeMap::new(), 0, self.realised()?);
         for (layer, space) in self.layers.plan.layers.iter().zip(self.layers.spaces()) {
-            let [weight, bias] = space.realise(&self.values[at..at + space.parameters()])?;
+            let [weight, bias] = space.realise(&values[at..at + space.parameters()])?;
             at += space.parameters();
             let shape = vec![bias.len()];
             tensors.insert(

@@ -43,12 +43,16 @@ pub struct Cache {
     senses: FeatureWork,
     /// Features of all rows: after the encoder, then after each layer of the trunk.
     features: Vec<Vec<f32>>,
+    /// The same with what breaks the symmetry beside them, for networks that are told.
+    told: Vec<Vec<f32>>,
     rounds: Vec<RoundWork>,
     edges: Vec<EdgeRoundWork>,
     /// Rows of all heads side by side.
     head: Vec<f32>,
     output: Output,
     back: Back,
+    /// Room for the gradients of a relaxed network's layers.
+    gradients: Vec<f32>,
     times: PassTimes,
 }
 
@@ -57,6 +61,7 @@ pub struct Cache {
 struct Back {
     encoded: Vec<f32>,
     features: Vec<Vec<f32>>,
+    told: Vec<f32>,
     head: Vec<f32>,
     output: Output,
     work: LinearWork,
@@ -80,6 +85,17 @@ pub(crate) fn mask(legal: &[usize], seen: &[f32], logits: &mut [f32]) {
 }
 
 impl Cache {
+    /// Room for so many gradients, to be given back.
+    pub(crate) fn take_gradients(&mut self, count: usize) -> Vec<f32> {
+        let mut room = std::mem::take(&mut self.gradients);
+        room.resize(count, 0.0);
+        room
+    }
+
+    pub(crate) fn keep_gradients(&mut self, room: Vec<f32>) {
+        self.gradients = room;
+    }
+
     /// What the last forward pass found.
     pub fn output(&self) -> &Output {
         &self.output
@@ -143,9 +159,11 @@ impl Cache {
             gather_rows(encoded, width, &batch.ids, first)?;
         }
         visit("encoder", width, first);
+        self.told.resize_with(layers.trunk.len() + 1, Vec::new);
         for (i, layer) in layers.trunk.iter().enumerate() {
             let (before, after) = self.features.split_at_mut(i + 1);
-            let (x, out, graph) = (&before[i], &mut after[0], (&batch.graph, &batch.edges[..]));
+            let x = told(layers.cause, &batch.causes, &before[i], &mut self.told[i]);
+            let (out, graph) = (&mut after[0], (&batch.graph, &batch.edges[..]));
             out.resize(rows * layer.outputs(), 0.0);
             match layer {
                 Trunk::Round(round) => {
@@ -161,7 +179,9 @@ impl Cache {
         }
         let width = layers.head.outputs();
         self.head.resize(rows * width, 0.0);
-        layers.head.forward(weights.head(), &self.features[layers.trunk.len()], &mut self.head)?;
+        let last = layers.trunk.len();
+        let x = told(layers.cause, &batch.causes, &self.features[last], &mut self.told[last]);
+        layers.head.forward(weights.head(), x, &mut self.head)?;
         // A row holds the logits of its agent, or of all agents of a state one after the other, and then the value.
         let Output { logits, values } = &mut self.output;
         logits.clear();
@@ -194,7 +214,7 @@ impl Cache {
         gradients: &mut [f32],
     ) -> Result<()> {
         let start = Instant::now();
-        let Back { encoded, features, head, output, work } = &mut self.back;
+        let Back { encoded, features, told: dtold, head, output, work } = &mut self.back;
         let observations = layers.input.distinct(batch);
         check_rows(layers, batch, observations)?;
         let (rows, width) = (batch.ids.len(), layers.head.outputs());
@@ -228,13 +248,19 @@ impl Cache {
         }
         let last = layers.trunk.len();
         let part = |i: usize| layers.ranges[i].clone();
-        let both = (&self.features[last][..], &self.head[..]);
-        let dx = &mut features[last];
+        let is_told = layers.cause > 0;
+        let inputs = if is_told { &self.told } else { &self.features };
+        let both = (&inputs[last][..], &self.head[..]);
+        dtold.resize(if is_told { inputs[last].len() } else { 0 }, 0.0);
+        let dx = if is_told { &mut dtold[..] } else { &mut features[last][..] };
         layers.head.backward(weights.head(), both, head, work, dx, &mut gradients[part(last + 1)])?;
+        untold(layers.cause, dtold, &mut features[last]);
         for (i, layer) in layers.trunk.iter().enumerate().rev() {
             let (before, after) = features.split_at_mut(i + 1);
-            let (dx, dout) = (&mut before[i][..], &mut after[0][..]);
-            let (x, out) = (&self.features[i], &self.features[i + 1]);
+            dtold.resize(if is_told { inputs[i].len() } else { 0 }, 0.0);
+            let dx = if is_told { &mut dtold[..] } else { &mut before[i][..] };
+            let dout = &mut after[0][..];
+            let (x, out) = (&inputs[i], &self.features[i + 1]);
             let gradients = &mut gradients[part(i + 1)];
             match layer {
                 Trunk::Round(round) => {
@@ -251,6 +277,7 @@ impl Cache {
                     layer.backward(weights.trunk(i), (x, out), dout, work, dx, gradients)?;
                 }
             }
+            untold(layers.cause, dtold, &mut features[i]);
         }
         let width = layers.input.width();
         encoded.resize(observations * width, 0.0);
@@ -281,6 +308,34 @@ impl Cache {
     }
 }
 
+/// Features with what breaks the symmetry beside them, row by row; the features themselves if the network is not told.
+fn told<'a>(cause: usize, causes: &[f32], features: &'a [f32], room: &'a mut Vec<f32>) -> &'a [f32] {
+    if cause == 0 {
+        return features;
+    }
+    let rows = causes.len() / cause;
+    room.clear();
+    for (own, cause) in
+        features.chunks_exact((features.len() / rows.max(1)).max(1)).zip(causes.chunks_exact(cause))
+    {
+        room.extend_from_slice(own);
+        room.extend_from_slice(cause);
+    }
+    room
+}
+
+/// The gradient of the features, from that of both.
+fn untold(cause: usize, both: &[f32], features: &mut [f32]) {
+    if cause == 0 {
+        return;
+    }
+    let rows = (both.len() - features.len()) / cause;
+    let width = features.len() / rows.max(1);
+    for (own, both) in features.chunks_exact_mut(width.max(1)).zip(both.chunks_exact(width + cause)) {
+        own.copy_from_slice(&both[..width]);
+    }
+}
+
 const NO_DICTIONARY: &str = "the batch holds parts of images, and this network looks at pixels";
 
 /// That every row of the batch has an observation and a turn that this network knows, and every agent a state.
@@ -296,6 +351,7 @@ fn check_rows(layers: &Layers, batch: &Batch, observations: usize) -> Result<()>
     if whole
         && (batch.ids.len(), batch.agents()) == (rows, agents)
         && batch.elements.len() == rows
+        && batch.causes.len() == layers.cause * rows
         && known(&batch.ids, observations)
         && known(&batch.elements, layers.turns.elements())
         && batch.group.as_ref().is_none_or(|g| *g == layers.group)

@@ -6,10 +6,13 @@
 
 use crate::config::{Interface, MAX_WIDTH, NetworkConfig, NetworkKind, check_team};
 use crate::error::{Error, Result};
+use crate::layers::{Dense, GateShape};
+use crate::relaxed::REST;
 use equimarl_group::{Group, Plane, Rep, strided_size};
 use std::collections::BTreeMap;
 
 mod features;
+mod turning;
 
 /// Filter sizes and strides of the paper's encoders.
 pub(crate) const KERNELS: [usize; 2] = [7, 5];
@@ -26,6 +29,8 @@ const MAX_HEADS: usize = 256;
 const MAX_GROUP_TEXT: usize = 128;
 const MAX_ACTION_TEXT: usize = 1 << 16;
 const MAX_NAME: usize = 64;
+/// The most numbers of what breaks a symmetry.
+const MAX_CAUSE: usize = 64;
 /// The most summands of an action representation.
 const MAX_TERMS: usize = 64;
 
@@ -34,6 +39,8 @@ const MAX_TERMS: usize = 64;
 pub(crate) struct Plan {
     /// Its layers, in the order of the network.
     pub layers: Vec<Layer>,
+    /// Whether weights may leave the symmetry.
+    pub relaxed: bool,
 }
 
 /// What a layer is for.
@@ -55,6 +62,10 @@ pub(crate) enum Role {
     Policy,
     /// The value.
     Value,
+    /// The hidden layer of a gate.
+    Hold,
+    /// What a gate scales vectors by.
+    Scales,
 }
 
 /// What one layer maps to what.
@@ -66,12 +77,15 @@ pub(crate) struct Layer {
     pub output: Rep,
     /// The filter size, if this is a convolution.
     pub kernel: Option<usize>,
+    /// What comes after it in place of a ReLU, where channels turn; its own layers follow in the plan.
+    pub gate: Option<GateShape>,
 }
 
 impl Plan {
     /// Free coefficients of all layers.
     pub fn parameters(&self) -> usize {
-        self.layers.iter().flat_map(Layer::ranks).sum()
+        let rest = if self.relaxed { self.layers.iter().map(Layer::rest).sum() } else { 0 };
+        self.layers.iter().flat_map(Layer::ranks).sum::<usize>() + rest
     }
 
     /// The tensors of a model file: coefficients by name. A layer without invariant outputs has no bias.
@@ -80,7 +94,9 @@ impl Plan {
             let [weight, bias] = layer.ranks();
             [(format!("{}.weight", layer.name), vec![weight]), (format!("{}.bias", layer.name), vec![bias])]
         });
-        tensors.filter(|(_, shape)| shape[0] > 0).collect()
+        let relaxed = self.layers.iter().filter(|_| self.relaxed);
+        let rests = relaxed.map(|layer| (format!("{}.{REST}", layer.name), vec![layer.rest()]));
+        tensors.chain(rests).filter(|(_, shape)| shape[0] > 0).collect()
     }
 
     /// The tensors of a dense export: realised weights and biases by name.
@@ -95,11 +111,31 @@ impl Plan {
 
 impl Layer {
     fn new(role: Role, name: impl Into<String>, input: &Rep, output: &Rep) -> Layer {
-        Layer { name: name.into(), role, input: input.clone(), output: output.clone(), kernel: None }
+        Layer {
+            name: name.into(),
+            role,
+            input: input.clone(),
+            output: output.clone(),
+            kernel: None,
+            gate: None,
+        }
     }
 
     fn filter(name: &str, input: &Rep, output: &Rep, kernel: usize) -> Layer {
         Layer { kernel: Some(kernel), ..Layer::new(Role::Convolution, name, input, output) }
+    }
+
+    /// It and what bends it, built.
+    pub fn dense(&self) -> Result<Dense> {
+        match &self.gate {
+            None => Dense::relu(&self.input, &self.output),
+            Some(shape) => Dense::gated(&self.input, shape),
+        }
+    }
+
+    /// What comes out after its gate, if it has one.
+    pub fn result(&self) -> Result<Rep> {
+        self.gate.as_ref().map_or_else(|| Ok(self.output.clone()), GateShape::output)
     }
 
     /// The numbers of coefficients of the weight and the bias. The dimension of the equivariant maps is the mean over g
@@ -118,6 +154,11 @@ impl Layer {
         [(sum / group.order() as f64).round() as usize, self.output.trivial_multiplicity()]
     }
 
+    /// The number of coefficients that leave the symmetry: all that a weight and a bias have besides.
+    pub fn rest(&self) -> usize {
+        self.shape().iter().product::<usize>() + self.output.dim() - self.ranks().iter().sum::<usize>()
+    }
+
     /// The shape of the realised weight: \[out, in\], or \[out, in, k, k\].
     pub fn shape(&self) -> Vec<usize> {
         let mut shape = vec![self.output.dim(), self.input.dim()];
@@ -133,7 +174,7 @@ impl NetworkConfig {
     /// If the config does not make a network, or one that is larger than we build.
     pub(crate) fn plan(&self) -> Result<Plan> {
         self.check_sizes()?;
-        let group = self.group()?;
+        let group = self.carrier()?;
         let (mut layers, features) = match self.interface.sees_features() {
             true => self.feature_layers(&group)?,
             false => self.image_layers(&group)?,
@@ -152,7 +193,7 @@ impl NetworkConfig {
         if weights > MAX_WEIGHTS {
             return bad(format!("it would have {weights} weights, and we build at most {MAX_WEIGHTS}"));
         }
-        Ok(Plan { layers })
+        Ok(Plan { layers, relaxed: self.kind == NetworkKind::Relaxed })
     }
 
     /// The encoder, and the paper's message rounds or the hidden layers of a central network; the features after them.
@@ -172,17 +213,18 @@ impl NetworkConfig {
         let [first, second] = self.widths.convolutions;
         let image = Rep::trivial(group).copies(channels)?;
         let hidden = self.channels(group, first)?;
-        let mut features = self.channels(group, second)?;
+        let seen = self.channels(group, second)?;
         let mut layers = vec![
             Layer::filter("conv1", &image, &hidden, KERNELS[0]),
-            Layer::filter("conv2", &hidden, &features, KERNELS[1]),
+            Layer::filter("conv2", &hidden, &seen, KERNELS[1]),
         ];
+        let mut features = self.told(group, &seen)?;
         let edge = self.edge_rep(group)?;
         for (i, &width) in self.widths.rounds.iter().enumerate() {
             let output = self.channels(group, width)?;
             let input = features.clone().plus(&edge)?.plus(&features)?;
             layers.push(Layer::new(Role::Round, format!("round{}", i + 1), &input, &output));
-            features = output;
+            features = self.told(group, &output)?;
         }
         for (i, &width) in self.widths.hidden.iter().enumerate() {
             let output = self.channels(group, width)?;
@@ -192,22 +234,60 @@ impl NetworkConfig {
         Ok((layers, features))
     }
 
+    /// How what breaks the symmetry turns, if the network is told.
+    pub(crate) fn cause_rep(&self, group: &Group) -> Result<Option<Rep>> {
+        match self.interface.cause.as_str() {
+            "" => Ok(None),
+            text if text.len() > MAX_ACTION_TEXT => bad("the representation of its cause is too long".into()),
+            _ if self.kind.is_central() => {
+                bad(format!("a {} network cannot be told what breaks the symmetry", self.kind))
+            }
+            text => {
+                let rep = Rep::parse(group, text)?;
+                match rep.dim() {
+                    0..=MAX_CAUSE => Ok(Some(rep)),
+                    dim => bad(format!("its cause has {dim} numbers, and at most {MAX_CAUSE} can be told")),
+                }
+            }
+        }
+    }
+
+    /// Features, and what breaks the symmetry beside them if the network is told.
+    pub(crate) fn told(&self, group: &Group, features: &Rep) -> Result<Rep> {
+        Ok(match self.cause_rep(group)? {
+            None => features.clone(),
+            Some(cause) => features.clone().plus(&cause)?,
+        })
+    }
+
     /// Channels, height and width of what the network looks at.
     pub fn image(&self) -> [usize; 3] {
         if self.kind.is_central() { self.interface.team_image } else { self.interface.image }
     }
 
-    /// The number of actions of one agent.
+    /// The number of actions of one agent, or of the numbers of a vector by which it acts.
     ///
     /// # Errors
-    /// If the config does not say how the group permutes them.
+    /// If the config does not say how the group acts on them.
     pub fn actions(&self) -> Result<usize> {
-        Ok(action_rep(&self.group()?, &self.interface.actions)?.dim())
+        let group = self.carrier()?;
+        Ok(match self.interface.vectors.is_some() {
+            false => action_rep(&group, &self.interface.actions)?.dim(),
+            true => features::feature_rep(&group, "an action", &self.interface.actions)?.dim(),
+        })
     }
 
     /// How the group permutes the logits of each head.
     fn heads(&self, group: &Group) -> Result<Vec<Rep>> {
         let interface = &self.interface;
+        if interface.vectors.is_some() {
+            if self.kind.is_central() {
+                return bad(format!("a {} network decides by choices, not by vectors", self.kind));
+            }
+            // The mean turns like the vector, and the deviation is the same in every direction.
+            let mean = features::feature_rep(group, "an action", &interface.actions)?;
+            return Ok(vec![mean.plus(&Rep::trivial(group))?]);
+        }
         let actions = action_rep(group, &interface.actions)?;
         let heads: Result<Vec<Rep>> =
             interface.heads(self.kind).iter().map(|h| action_rep(group, h)).collect();

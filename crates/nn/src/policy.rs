@@ -10,15 +10,16 @@
 //! round.
 
 use crate::batch::Batch;
+use crate::choose::Choice;
 use crate::config::NetworkConfig;
 use crate::error::{Error, Result};
-use crate::layers::{Dictionary, EdgeRoundWork, Sent, Stack, StackWork};
+use crate::gaussian::Squash;
+use crate::layers::{DenseWeights, Dictionary, EdgeRoundWork, Sent, Stack, StackWork};
 use crate::network::{Input, Layers, Trunk};
 use crate::pass::{Cache, mask};
 use crate::ranges::trimmed_mean;
 use crate::weights::Weights;
 use equimarl_group::Rep;
-use equimarl_kernels::linear::Packed;
 use equimarl_kernels::softmax::log_softmax;
 use equimarl_kernels::{dictionary, encoder};
 use std::sync::Arc;
@@ -63,12 +64,21 @@ pub struct Scratch {
     input: Vec<f32>,
     stack: StackWork,
     edges: EdgeRoundWork,
+    cause: Vec<f32>,
+}
+
+impl Scratch {
+    /// Tells the agent what breaks the symmetry, for networks that want to know. It stays known.
+    pub fn tell(&mut self, cause: &[f32]) {
+        self.cause.clear();
+        self.cause.extend_from_slice(cause);
+    }
 }
 
 /// What one agent decides.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Decision {
-    /// The logarithm of each action's probability.
+    /// The logarithm of each action's probability; for a vector its distribution, as in [`PolicyOutput`].
     pub log_probabilities: Vec<f32>,
     /// This agent's value estimate; the team's is the mean over agents.
     pub value: f32,
@@ -77,7 +87,8 @@ pub struct Decision {
 /// What a policy says about a batch.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PolicyOutput {
-    /// One row of log-probabilities of actions per agent.
+    /// One row of log-probabilities of actions per agent. Where agents act by vectors, a row is their distribution: see
+    /// [`crate::Gaussian::of`].
     pub log_probabilities: Vec<f32>,
     /// The team's value of each state.
     pub values: Vec<f32>,
@@ -115,15 +126,52 @@ impl Policy {
         if self.config().kind.is_central() { 0 } else { self.layers.trunk.len() }
     }
 
-    /// The number of actions of one agent.
+    /// The numbers of a row of what the policy says of one agent: as many as it has actions, or one more than a vector has.
     pub fn actions(&self) -> usize {
         self.layers.actions
+    }
+
+    /// Whether agents act by vectors, and do not choose.
+    pub fn acts_by_vectors(&self) -> bool {
+        self.config().interface.vectors.is_some()
+    }
+
+    /// Into what vectors are squashed by which agents act.
+    pub fn squash(&self) -> Squash {
+        self.config().interface.vectors.unwrap_or(Squash::Ball)
+    }
+
+    /// The vector of an agent of which this policy says a row: drawn or not, and squashed. `normal` as in [`Choice::vector`].
+    pub fn act(&self, choice: Choice, row: &[f32], normal: impl FnMut() -> f64, out: &mut [f64]) {
+        let mut drawn = vec![0.0; out.len()];
+        choice.vector(row, normal, &mut drawn);
+        self.squash().apply(&drawn, out);
     }
 
     /// The number of floats in a message of round `l`, or in the final features if `l` is the number of rounds.
     pub fn message_len(&self, l: usize) -> usize {
         let before = l.checked_sub(1).and_then(|before| self.layers.trunk.get(before));
-        before.map_or_else(|| self.layers.input.width(), Trunk::outputs)
+        before.map_or_else(|| self.layers.input.width(), Trunk::outputs) + self.layers.cause
+    }
+
+    /// How many numbers it must be told of what breaks the symmetry, by [`Scratch::tell`].
+    pub fn cause_len(&self) -> usize {
+        self.layers.cause
+    }
+
+    /// Puts what breaks the symmetry beside features.
+    fn told(&self, scratch: &Scratch, features: &mut Vec<f32>) -> Result<()> {
+        if scratch.cause.len() != self.layers.cause && self.layers.cause > 0 {
+            return Err(Error::BadBatch(format!(
+                "this network must be told what breaks the symmetry, in {} numbers, and was told {}",
+                self.layers.cause,
+                scratch.cause.len()
+            )));
+        }
+        if self.layers.cause > 0 {
+            features.extend_from_slice(&scratch.cause);
+        }
+        Ok(())
     }
 
     /// What agents say to each other in each round, as representations.
@@ -151,7 +199,8 @@ impl Policy {
             return Err(Error::BadBatch("this network sees feature vectors, not pictures".into()));
         };
         features.resize(encoder.features(), 0.0);
-        encoder.encode(self.weights.pixels(), image, &mut scratch.encoder, features)
+        encoder.encode(self.weights.pixels(), image, &mut scratch.encoder, features)?;
+        self.told(scratch, features)
     }
 
     /// The features of what this agent knows of itself: its message in the first round.
@@ -160,7 +209,8 @@ impl Policy {
     /// If there are more or fewer of them, or the network sees images.
     pub fn encode_features(&self, features: &[f32], scratch: &mut Scratch, out: &mut Vec<f32>) -> Result<()> {
         let Input::Features(encoders) = &self.layers.input else { return Err(sees_pictures()) };
-        encode(encoders.agents(), self.weights.features().agents(), features, scratch, out)
+        encode(encoders.agents(), self.weights.features().agents(), features, scratch, out)?;
+        self.told(scratch, out)
     }
 
     /// The features of a sender that does not act, of kind `kind` in [`crate::Interface::senders`]: the same in all rounds.
@@ -201,7 +251,8 @@ impl Policy {
         match self.layers.trunk.get(l) {
             Some(Trunk::Round(round)) => {
                 out.resize(round.outputs(), 0.0);
-                round.one(self.weights.trunk(l), (own, edges, received), &mut scratch.input, out)
+                round.one(self.weights.trunk(l), (own, edges, received), &mut scratch.input, out)?;
+                self.told(scratch, out)
             }
             Some(Trunk::Edges(_)) => {
                 self.round_among(l, own, Sent { edges, features: received }, &[], scratch, out)
@@ -255,7 +306,8 @@ impl Policy {
         match self.layers.trunk.get(l) {
             Some(Trunk::Edges(round)) => {
                 out.resize(round.outputs(), 0.0);
-                round.one(self.weights.edges(l), own, (agents, senders), &mut scratch.edges, out)
+                round.one(self.weights.edges(l), own, (agents, senders), &mut scratch.edges, out)?;
+                self.told(scratch, out)
             }
             Some(_) => Err(sees_pictures()),
             None => Err(self.no_round(l)),
@@ -317,7 +369,10 @@ impl Policy {
         self.layers.head.forward(self.weights.head(), features, &mut out)?;
         mask(&self.layers.config.interface.legal, seen, &mut out[..self.actions()]);
         let mut log_probabilities = vec![0.0; self.actions()];
-        log_softmax(&out[..self.actions()], self.actions(), &mut log_probabilities)?;
+        match self.acts_by_vectors() {
+            false => log_softmax(&out[..self.actions()], self.actions(), &mut log_probabilities)?,
+            true => log_probabilities.copy_from_slice(&out[..self.actions()]),
+        }
         Ok(Decision { log_probabilities, value: out[self.actions()] })
     }
 
@@ -337,7 +392,7 @@ impl Policy {
     /// As [`Policy::forward`].
     pub fn forward_in(&self, batch: &Batch, cache: &mut Cache, said: &mut PolicyOutput) -> Result<()> {
         cache.forward(&self.layers, &self.weights, batch, &mut |_, _, _| {})?;
-        said.take(cache, self.actions())
+        said.take(cache, self.actions(), self.acts_by_vectors())
     }
 
     /// As [`Policy::forward`], with the features after every layer that has some.
@@ -349,7 +404,7 @@ impl Policy {
         cache.forward(&self.layers, &self.weights, batch, &mut |name, width, rows| {
             layers.push(Features { name: name.into(), width, rows: rows.to_vec() });
         })?;
-        said.take(&cache, self.actions())?;
+        said.take(&cache, self.actions(), self.acts_by_vectors())?;
         Ok((said, layers))
     }
 }
@@ -357,7 +412,7 @@ impl Policy {
 /// One row through an encoder of feature vectors.
 fn encode(
     stack: &Stack,
-    weights: &[Packed],
+    weights: &[DenseWeights],
     features: &[f32],
     scratch: &mut Scratch,
     out: &mut Vec<f32>,
@@ -379,14 +434,17 @@ fn sees_pictures() -> Error {
 }
 
 impl PolicyOutput {
-    /// What a forward pass found, as probabilities.
+    /// What a forward pass of a network found, as probabilities, or as distributions of vectors.
     ///
     /// # Errors
     /// If it was the pass of a network with another number of actions.
-    pub fn take(&mut self, cache: &Cache, actions: usize) -> Result<()> {
+    pub fn take(&mut self, cache: &Cache, actions: usize, vectors: bool) -> Result<()> {
         let output = cache.output();
         self.log_probabilities.resize(output.logits.len(), 0.0);
-        log_softmax(&output.logits, actions, &mut self.log_probabilities)?;
+        match vectors {
+            false => log_softmax(&output.logits, actions, &mut self.log_probabilities)?,
+            true => self.log_probabilities.copy_from_slice(&output.logits),
+        }
         self.values.clear();
         self.values.extend_from_slice(&output.values);
         Ok(())

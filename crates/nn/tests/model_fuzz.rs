@@ -44,6 +44,7 @@ fn small(kind: NetworkKind, dice: &mut Dice) -> Network {
         interface: worlds::wildlife(2, 5, &group),
         kind,
         group: "C4".into(),
+        channels: String::new(),
         widths: Widths { convolutions: [4, 4], rounds, hidden },
     };
     Network::init(&config, &mut || dice.number()).unwrap()
@@ -62,7 +63,13 @@ fn small_features(dice: &mut Dice) -> Network {
         ..Interface::default()
     };
     let widths = Widths { convolutions: [0, 0], rounds: vec![4, 4], hidden: vec![4] };
-    let config = NetworkConfig { interface, kind: NetworkKind::Equivariant, group: "C4".into(), widths };
+    let config = NetworkConfig {
+        interface,
+        kind: NetworkKind::Equivariant,
+        group: "C4".into(),
+        channels: String::new(),
+        widths,
+    };
     Network::init(&config, &mut || dice.number()).unwrap()
 }
 

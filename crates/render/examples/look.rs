@@ -38,7 +38,7 @@ fn show(envs: &mut dyn Envs, controller: &str, moment: usize, path: &Path) -> Re
     let mut controller = Named::new(controller, envs.world(0))?;
     let mut film = GifWriter::create(path.with_extension("gif"))?;
     watched_episode(envs, &mut controller, 1, 0, |Moment { world, actions, step, total }| {
-        let scene = world.scene_after(actions)?.caption(format!("step {step}   return {total:.2}"));
+        let scene = actions.scene(world)?.caption(format!("step {step}   return {total:.2}"));
         film.frame(&scene)?;
         if step == moment {
             save_svg(&scene, path.with_extension("svg"))?;

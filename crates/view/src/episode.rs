@@ -8,10 +8,9 @@ use crate::asked::{Fields, must_be, needed, whole};
 use crate::error::{Answer, Refusal};
 use crate::models::Model;
 use crate::{look, settings, symmetry};
-use equimarl_learn::{check_fit, greedy_action};
-use equimarl_nn::PolicyOutput;
+use equimarl_learn::{Choice, check_fit, decide};
 use equimarl_worlds::scene::Edit;
-use equimarl_worlds::{End, Envs, GroupAction, Purpose, Registry, Stream, StreamState};
+use equimarl_worlds::{End, Envs, GroupAction, Joint, Purpose, Registry, Stream, StreamState};
 use serde_json::{Map, Value, json};
 use std::time::Instant;
 
@@ -88,13 +87,14 @@ pub(crate) fn answer(registry: &Registry, model: &Model, ask: &Ask) -> Answer<Va
     let [mut chance, mut choice] = streams(ask)?;
     begin(&mut *envs, ask, &mut chance)?;
     let mut answer = json!({});
-    let mut actions = vec![];
+    let mut actions = Joint::default();
     let mut end = End::Running;
     if ask.step {
         let (said, _) = look::forward(policy, &*envs)?;
-        actions = choose(&said, policy.actions(), ask.greedy, &mut choice);
+        let way = if ask.greedy { Choice::Greedy } else { Choice::Sampled };
+        actions = decide(policy, way, &said.log_probabilities, envs.spec(), &mut choice);
         put_stream(&mut *envs, &chance)?;
-        let outcome = envs.step_one(0, &actions)?;
+        let outcome = actions.step(&mut *envs, 0)?;
         chance = stream_of(&*envs)?;
         end = outcome.end;
         let words = match end {
@@ -103,7 +103,8 @@ pub(crate) fn answer(registry: &Registry, model: &Model, ask: &Ask) -> Answer<Va
             End::Truncated => "truncated",
             End::Abandoned => "abandoned",
         };
-        answer = json!({ "actions": actions, "reward": outcome.reward, "end": words });
+        let done = if actions.is_vectors() { json!(actions.vectors) } else { json!(actions.choices) };
+        answer = json!({ "actions": done, "reward": outcome.reward, "end": words });
     }
     let acts = GroupAction::new(envs.spec())?;
     let start = Instant::now();
@@ -150,13 +151,6 @@ fn state(envs: &dyn Envs) -> Answer<Value> {
         return Err(Refusal::impossible("the state of this world is too large for the page"));
     }
     Ok(state)
-}
-
-fn choose(said: &PolicyOutput, actions: usize, greedy: bool, choice: &mut Stream) -> Vec<usize> {
-    let one = |row: &[f32]| {
-        if greedy { greedy_action(row) } else { equimarl_learn::sample(actions, |a| row[a], choice.unit()) }
-    };
-    said.log_probabilities.chunks(actions).map(one).collect()
 }
 
 /// The streams of this episode, where the page says that they are.

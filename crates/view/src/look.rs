@@ -1,11 +1,11 @@
 //! What the page draws of a state, and what a policy says of it.
 
 use crate::error::{Answer, Refusal};
-use equimarl_group::{Group, Rep};
+use equimarl_group::{Group, Rep, Symmetry};
 use equimarl_learn::observe;
-use equimarl_nn::{Features, Policy, PolicyOutput, Sharing};
-use equimarl_worlds::scene::Scene;
-use equimarl_worlds::{Edges, End, Envs, Spec};
+use equimarl_nn::{Features, Gaussian, Policy, PolicyOutput, Sharing};
+use equimarl_worlds::scene::{ActionMark, Scene};
+use equimarl_worlds::{Edges, End, Envs, Joint, Spec};
 use serde_json::{Map, Value, json};
 
 /// What is seen by so many agents in one answer.
@@ -19,10 +19,30 @@ pub(crate) fn forward(policy: &Policy, envs: &dyn Envs) -> Answer<(PolicyOutput,
     Ok(policy.explain(&observe(envs, policy.config(), &Sharing::None)?)?)
 }
 
+/// Down and right: where the arrows point that show vectors.
+pub(crate) const COMPASS: [[i32; 2]; 4] = [[1, 0], [0, 1], [-1, 0], [0, -1]];
+
+/// What the page draws around an agent of which the policy says this row: the probabilities of its choices; or, where it acts by
+/// vectors of the plane, how far the mean points along each arrow of the compass, after the squash.
+pub(crate) fn wishes(policy: &Policy, row: &[f32]) -> Vec<f64> {
+    if !policy.acts_by_vectors() {
+        return row.iter().map(|&p| f64::from(p.exp())).collect();
+    }
+    let mut mean = [0.0; 2];
+    policy.squash().apply(Gaussian::of(row).mean, &mut mean);
+    let along = |way: [i32; 2]| mean[0] * f64::from(way[0]) + mean[1] * f64::from(way[1]);
+    COMPASS.map(|way| along(way).max(0.0)).to_vec()
+}
+
 /// What the page needs of the declaration: what actions are called and look like, and what the numbers are that agents see.
 pub(crate) fn world(spec: &Spec, group: &Group) -> Value {
-    let (names, marks) = (spec.actions.names(), spec.actions.marks());
-    let mut world = json!({ "name": spec.world, "actions": names, "marks": marks });
+    let mut world = match spec.actions.vectors() {
+        None => json!({ "name": spec.world, "actions": spec.actions.names(), "marks": spec.actions.marks() }),
+        Some(_) => {
+            let marks = COMPASS.map(|[down, right]| ActionMark::Arrow([right as f32, down as f32]));
+            json!({ "name": spec.world, "actions": ["down", "right", "up", "left"], "marks": marks })
+        }
+    };
     if spec.image.is_none() {
         world["sees"] = json!({ "representation": spec.features, "labels": labels(&spec.features, group) });
     }
@@ -52,12 +72,12 @@ pub(crate) fn measure(envs: &dyn Envs, end: End) -> Value {
 pub(crate) fn view(
     policy: &Policy,
     envs: &dyn Envs,
-    actions: &[usize],
+    actions: &Joint,
     (said, layers): (&PolicyOutput, &[Features]),
     pictured: &[usize],
 ) -> Answer<Value> {
     let (world, agents) = (envs.world(0), envs.spec().agents);
-    let scene = if actions.is_empty() { world.scene()? } else { world.scene_after(actions)? };
+    let scene = if *actions == Joint::default() { world.scene()? } else { actions.scene(world)? };
     let central = policy.config().kind.is_central();
     let (mut edges, mut heard) = (vec![], Edges::default());
     for agent in 0..agents {
@@ -75,7 +95,7 @@ pub(crate) fn view(
     };
     let mut view = json!({
         "scene": drawn(&scene)?,
-        "probabilities": said.log_probabilities.chunks(policy.actions()).map(probabilities).collect::<Vec<_>>(),
+        "probabilities": shown(policy, &said.log_probabilities),
         "value": said.values[0],
         "edges": edges,
         "central": central,
@@ -131,14 +151,20 @@ fn features(policy: &Policy, layers: &[Features], agent: Option<usize>, agents: 
         return Value::Null;
     }
     let row = &last.rows[agent * last.width..(agent + 1) * last.width];
-    let Ok(group) = policy.config().group() else { return Value::Null };
+    let Ok(Symmetry::Finite(group)) = policy.config().symmetry() else { return Value::Null };
     let names: Vec<&str> = group.elements().map(|g| group.element_name(g)).collect();
     let values: Vec<f64> = row.iter().map(|&v| rounded(f64::from(v))).collect();
     json!({ "columns": names.len(), "names": names, "values": values })
 }
 
-pub(crate) fn probabilities(row: &[f32]) -> Vec<f64> {
-    row.iter().map(|&p| rounded(f64::from(p.exp()))).collect()
+/// The wishes of all agents, short.
+fn shown(policy: &Policy, rows: &[f32]) -> Vec<Vec<f64>> {
+    rows.chunks(policy.actions()).map(|row| short(wishes(policy, row))).collect()
+}
+
+/// Numbers as the page gets them.
+pub(crate) fn short(row: Vec<f64>) -> Vec<f64> {
+    row.into_iter().map(rounded).collect()
 }
 
 /// Seven decimals are as fine as single precision, and short.

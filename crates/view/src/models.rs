@@ -194,6 +194,8 @@ fn fresh(registry: &Registry, world: &WorldConfig, kind: NetworkKind) -> Answer<
             network.values_mut()[range].iter_mut().for_each(|v| *v *= OPINION);
         }
     }
+    // Teams that act by vectors begin without any opinion.
+    network.enliven(2.0, &mut || stream.normal());
     Ok(Model { policy: network.policy()?, world: world.clone(), assumed: None })
 }
 

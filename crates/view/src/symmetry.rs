@@ -3,9 +3,9 @@
 
 use crate::error::{Answer, Refusal};
 use crate::look::{self, forward};
-use equimarl_group::{Element, Group, Plane};
+use equimarl_group::{Element, Group, Plane, Symmetry};
 use equimarl_nn::{Policy, PolicyOutput};
-use equimarl_worlds::{Envs, GroupAction};
+use equimarl_worlds::{Envs, GroupAction, Joint};
 use serde_json::{Value, json};
 
 /// All turns of this world, how they move the plane, and which of them the network has built in.
@@ -46,7 +46,7 @@ fn in_network(own: &Group, acts: &GroupAction, g: Element) -> Option<Element> {
 pub(crate) fn twin(
     (policy, acts): (&Policy, &GroupAction),
     envs: &dyn Envs,
-    taken: &[usize],
+    taken: &Joint,
     said: &PolicyOutput,
     name: &str,
     pictured: &[usize],
@@ -63,21 +63,27 @@ pub(crate) fn twin(
     let (there, there_layers) = forward(policy, &*turned)?;
     let (agents, actions) = (envs.spec().agents, policy.actions());
     let to_agent: Vec<usize> = (0..agents).map(|i| acts.agent(g, i)).collect();
-    let to_action: Vec<usize> = (0..actions).map(|a| acts.action(g, a)).collect();
-    let mut expected = vec![0.0f32; agents * actions];
-    let mut differences = vec![vec![0.0f64; actions]; agents];
+    let to_action = moved_wishes(policy, acts, g)?;
+    let row = |said: &PolicyOutput, i: usize| {
+        look::wishes(policy, &said.log_probabilities[i * actions..][..actions])
+    };
+    let mut expected = vec![vec![0.0f64; to_action.len()]; agents];
+    let mut differences = vec![vec![0.0f64; to_action.len()]; agents];
     for (i, &image) in to_agent.iter().enumerate() {
+        let (here, there) = (row(said, i), row(&there, image));
         for (a, &b) in to_action.iter().enumerate() {
-            let (from, to) = (i * actions + a, image * actions + b);
-            expected[to] = said.log_probabilities[from];
-            let (here, there) = (said.log_probabilities[from].exp(), there.log_probabilities[to].exp());
-            differences[i][a] = (f64::from(there) - f64::from(here)).abs();
+            expected[image][b] = here[a];
+            differences[i][a] = (there[b] - here[a]).abs();
         }
     }
     let largest = differences.iter().flatten().fold(0.0f64, |m, &d| m.max(d));
-    let mut turned_taken = vec![0; taken.len()];
-    for (&image, &action) in to_agent.iter().zip(taken) {
-        turned_taken[image] = to_action[action];
+    let mut turned_taken = taken.clone();
+    for (&image, &action) in to_agent.iter().zip(&taken.choices) {
+        turned_taken.choices[image] = to_action[action];
+    }
+    let dim = acts.vector_dim().max(1);
+    for (&image, vector) in to_agent.iter().zip(taken.vectors.chunks_exact(dim)) {
+        acts.vector(g, vector, &mut turned_taken.vectors[image * dim..][..dim]);
     }
     // The page shows what the same agents see and feel, under the index that they have there.
     let images: Vec<usize> = pictured.iter().filter(|&&a| a < agents).map(|&a| to_agent[a]).collect();
@@ -85,7 +91,7 @@ pub(crate) fn twin(
     seen["element"] = json!(name);
     seen["agents"] = json!(to_agent);
     seen["actions"] = json!(to_action);
-    seen["expected"] = json!(expected.chunks(actions).map(look::probabilities).collect::<Vec<_>>());
+    seen["expected"] = json!(expected.into_iter().map(look::short).collect::<Vec<_>>());
     seen["differences"] = json!(differences);
     seen["difference"] = json!(largest);
     seen["value_difference"] = json!((f64::from(there.values[0]) - f64::from(said.values[0])).abs());
@@ -96,9 +102,21 @@ pub(crate) fn twin(
     Ok(seen)
 }
 
+/// Where g moves what is drawn around an agent: its choices, or the arrows of the compass.
+fn moved_wishes(policy: &Policy, acts: &GroupAction, g: Element) -> Answer<Vec<usize>> {
+    if !policy.acts_by_vectors() {
+        return Ok((0..policy.actions()).map(|a| acts.action(g, a)).collect());
+    }
+    let plane =
+        acts.plane().ok_or_else(|| Refusal::impossible("the page shows quarter turns and mirrors"))?;
+    let find = |way: [i32; 2]| look::COMPASS.iter().position(|w| *w == way).unwrap_or(0);
+    Ok(look::COMPASS.iter().map(|&way| find(plane.vector(g, way))).collect())
+}
+
 /// Where g moves the columns of an agent's features: group channel h goes to gh. Null if the network does not know g.
 fn columns(policy: &Policy, acts: &GroupAction, g: Element) -> Answer<Value> {
-    let own = policy.config().group()?;
+    // Channels of SO2 and O2 do not stand for elements.
+    let Symmetry::Finite(own) = policy.config().symmetry()? else { return Ok(Value::Null) };
     let same = in_network(&own, acts, g);
     Ok(same.map_or(Value::Null, |k| json!(own.elements().map(|h| own.mul(k, h)).collect::<Vec<_>>())))
 }

@@ -2,19 +2,27 @@
 
 use crate::error::{Error, Result};
 use crate::spec::Spec;
-use equimarl_group::{Element, Group, Plane, Rep};
+use equimarl_group::{Element, Group, Plane, Rep, Symmetry, Turn, Types};
 
-/// The action of every group element on agents, actions, pixels, vectors and edges.
+/// The action of every group element on agents, actions, pixels, vectors and edges; or that of some turns by any angle, which
+/// stand in place of elements ([`GroupAction::of_turns`]).
 #[derive(Clone, Debug)]
 pub struct GroupAction {
-    /// The group.
+    /// The group of the declaration.
     pub group: Group,
+    /// The turns, if they stand in place of the group's elements.
+    turns: Vec<Turn>,
     plane: Option<Plane>,
     agents: Option<Vec<Vec<usize>>>,
+    /// Where each element sends choices; empty where agents act by vectors.
     actions: Vec<Vec<usize>>,
+    /// The matrix of each element on vectors that agents act by, row by row.
+    vectors: Vec<Vec<f64>>,
     edge: Vec<Matrix>,
     features: Vec<Matrix>,
     senders: Vec<Vec<Matrix>>,
+    /// On what breaks the symmetry; empty if nothing is known to.
+    cause: Vec<Matrix>,
 }
 
 /// A small square matrix, row by row.
@@ -32,6 +40,10 @@ impl Matrix {
         let tidy = |x: f64| if (x - x.round()).abs() < 1e-9 { x.round() } else { x };
         let entries = (0..dim * dim).map(|k| tidy(matrix[(k / dim, k % dim)]) as f32).collect();
         Matrix { dim, entries }
+    }
+
+    fn turned(types: &Types, turn: Turn) -> Matrix {
+        Matrix { dim: types.dim(), entries: types.matrix(turn).into_iter().map(|x| x as f32).collect() }
     }
 
     /// Whether it only permutes and negates numbers, which rounds nothing.
@@ -148,13 +160,25 @@ impl GroupAction {
         if marks > 0 && marks != names.len() {
             return Err(bad("actions", format!("has {} names and {marks} marks", names.len())));
         }
-        if !actions.is_permutation() {
+        if let Some((bound, _)) = spec.actions.vectors() {
+            if !(bound > 0.0 && bound.is_finite()) {
+                return Err(bad("actions", format!("has the bound {bound}, which has to be above 0")));
+            }
+            if !actions.is_orthogonal() {
+                return Err(bad("actions", format!("has the representation `{rep}`, which changes lengths")));
+            }
+        } else if !actions.is_permutation() {
             return Err(bad(
                 "actions",
                 format!("has the representation `{rep}`, which does not permute choices"),
             ));
         }
-        let permuted: Vec<Vec<usize>> = group.elements().map(|g| permuted(&actions, g)).collect();
+        let choose = spec.actions.vectors().is_none();
+        let permuted: Vec<Vec<usize>> =
+            group.elements().filter(|_| choose).map(|g| permuted(&actions, g)).collect();
+        if !choose && !spec.legal.is_empty() {
+            return Err(bad("legal", "is about choices, and agents act by vectors".into()));
+        }
         check_legal(spec, &features, &permuted).map_err(|why| bad("legal", why))?;
         let agents = match &spec.agent_moves {
             None => None,
@@ -182,7 +206,92 @@ impl GroupAction {
                 return Err(bad("references", format!("has `{reference}`, which is none of `controllers`")));
             }
         }
-        Ok(GroupAction { actions: permuted, plane, agents, edge, features, senders, group })
+        let vectors = match choose {
+            true => vec![],
+            false => group.elements().map(|g| exactly(&actions, g)).collect(),
+        };
+        let (turns, cause) = (vec![], matrices("cause", &spec.cause)?);
+        Ok(GroupAction {
+            turns,
+            actions: permuted,
+            vectors,
+            plane,
+            agents,
+            edge,
+            features,
+            senders,
+            cause,
+            group,
+        })
+    }
+
+    /// How some turns of SO(2) or O(2) act, numbered in their order; the first should turn nothing, because number 0 stands for
+    /// that. Agents keep their numbers, and everything that agents see and do has to be made of channels that turn.
+    ///
+    /// # Errors
+    /// If it is not, or the declaration contradicts itself.
+    pub fn of_turns(spec: &Spec, symmetry: &Symmetry, turns: &[Turn]) -> Result<GroupAction> {
+        let own = GroupAction::new(spec)?;
+        let bad = |field: &str, why: String| {
+            Error::BadWorld(format!("{} is not under {symmetry}: `{field}` {why}", spec.world))
+        };
+        let still = own.group.elements().all(|g| (0..spec.agents).all(|i| own.agent(g, i) == i));
+        if symmetry.is_finite() {
+            return Err(bad("group", "has finitely many elements".into()));
+        }
+        if spec.image.is_some() || !own.is_global() || !still {
+            return Err(bad("agents", "are places or see pixels, which turn by quarters at most".into()));
+        }
+        if spec.actions.vectors().is_none() {
+            let why = "are choices, and no permutation of them is a turn by every angle; `actions = continuous` has all turns";
+            return Err(bad("actions", why.into()));
+        }
+        let types = |field: &str, text: &str| {
+            let text = if text.is_empty() { "rotation" } else { text };
+            Types::parse(symmetry, text).map_err(|error| bad(field, format!("is `{text}`: {error}")))
+        };
+        let matrices = |field: &str, text: &str| -> Result<Vec<Matrix>> {
+            let types = types(field, text)?;
+            Ok(turns.iter().map(|&turn| Matrix::turned(&types, turn)).collect())
+        };
+        let actions = types("actions", spec.actions.rep())?;
+        let mut senders = vec![];
+        for kind in &spec.senders {
+            senders.push(match kind.features.as_str() {
+                "" => vec![],
+                text => matrices("senders", text)?,
+            });
+        }
+        Ok(GroupAction {
+            actions: vec![],
+            vectors: turns.iter().map(|&turn| actions.matrix(turn)).collect(),
+            plane: None,
+            agents: Some(vec![(0..spec.agents).collect(); turns.len()]),
+            edge: matrices("edge", &spec.edge)?,
+            features: matrices("features", &spec.features)?,
+            senders,
+            cause: match spec.cause.as_str() {
+                "" => vec![],
+                text => matrices("cause", text)?,
+            },
+            turns: turns.to_vec(),
+            group: own.group,
+        })
+    }
+
+    /// How many elements or turns there are.
+    pub fn count(&self) -> usize {
+        if self.turns.is_empty() { self.group.order() } else { self.turns.len() }
+    }
+
+    /// What an element or a turn is called.
+    pub fn name(&self, g: Element) -> String {
+        self.turn(g).map_or_else(|| self.group.element_name(g).into(), |turn| turn.to_string())
+    }
+
+    /// The turn, if turns stand in place of elements.
+    pub fn turn(&self, g: Element) -> Option<Turn> {
+        self.turns.get(g).copied()
     }
 
     /// Whether the group acts on the whole world, and not only on what one agent sees.
@@ -201,6 +310,37 @@ impl GroupAction {
         self.actions[g][action]
     }
 
+    /// The vector by which the agent acts in the transformed world when it acts by `v` here.
+    ///
+    /// # Panics
+    /// If agents choose: the caller is a program, and it is wrong.
+    pub fn vector(&self, g: Element, v: &[f64], out: &mut [f64]) {
+        for (row, out) in self.vectors[g].chunks_exact(v.len().max(1)).zip(out) {
+            *out = row.iter().zip(v).map(|(a, b)| a * b).sum();
+        }
+    }
+
+    /// The vector by which the agent acts here when it acts by `v` in the transformed world: matrices are orthogonal.
+    ///
+    /// # Panics
+    /// If agents choose: the caller is a program, and it is wrong.
+    pub fn vector_back(&self, g: Element, v: &[f64], out: &mut [f64]) {
+        let (matrix, dim) = (&self.vectors[g], v.len());
+        for (k, out) in out.iter_mut().enumerate() {
+            *out = (0..dim).map(|row| matrix[row * dim + k] * v[row]).sum();
+        }
+    }
+
+    /// How many numbers a vector has that agents act by; 0 if they choose.
+    pub fn vector_dim(&self) -> usize {
+        self.vectors.first().map_or(0, |m| (m.len() as f64).sqrt().round() as usize)
+    }
+
+    /// Whether g only permutes and negates the numbers of vectors that agents act by, and so maps a box to itself.
+    pub fn vector_is_exact(&self, g: Element) -> bool {
+        self.vectors.get(g).is_none_or(|m| m.iter().all(|x| *x == 0.0 || x.abs() == 1.0))
+    }
+
     /// How the group turns pixels, where it does.
     pub fn plane(&self) -> Option<&Plane> {
         self.plane.as_ref()
@@ -209,6 +349,18 @@ impl GroupAction {
     /// The dimension of edge vectors.
     pub fn edge_dim(&self) -> usize {
         self.edge.first().map_or(0, |m| m.dim)
+    }
+
+    /// The dimension of what breaks the symmetry; 0 if nothing is known to.
+    pub fn cause_dim(&self) -> usize {
+        self.cause.first().map_or(0, |m| m.dim)
+    }
+
+    /// What breaks the symmetry, transformed.
+    pub fn cause(&self, g: Element, v: &[f32], out: &mut [f32]) {
+        if let Some(matrix) = self.cause.get(g) {
+            matrix.apply(v, out);
+        }
     }
 
     /// An edge vector, transformed.
@@ -271,6 +423,14 @@ fn check_legal(spec: &Spec, features: &[Matrix], actions: &[Vec<usize>]) -> std:
         }
     }
     Ok(())
+}
+
+/// The matrix of an element, row by row; nearly whole numbers are whole.
+fn exactly(rep: &Rep, g: Element) -> Vec<f64> {
+    let matrix = rep.matrix(g);
+    let tidy = |x: f64| if (x - x.round()).abs() < 1e-9 { x.round() } else { x };
+    let dim = matrix.nrows();
+    (0..dim * dim).map(|k| tidy(matrix[(k / dim, k % dim)])).collect()
 }
 
 /// Where every element sends each of the points that a representation permutes.

@@ -10,7 +10,11 @@
 //! neighbours(g s, g i)        = g neighbours(s, i), their edge vectors transformed
 //! ```
 //!
-//! and, in a world that says how likely episodes are to start where, start(g s) = start(s): a verdict of its own.
+//! and, in a world that says how likely episodes are to start where, start(g s) = start(s): a verdict of its own. A world that
+//! can list what can be drawn is also asked how likely each outcome is, and how far the laws are apart is measured (`size`).
+//!
+//! What breaks a symmetry for a known reason, such as wind, stays as it is while everything else is transformed, so that the
+//! audit finds it; or it is transformed along, and then everything must hold.
 //!
 //! Equal ids must be equal observations, in whatever state they are seen: learners encode each id once, and an id that
 //! lies would give agents the observations of other states. The identity element watches over that.
@@ -19,14 +23,18 @@
 //! transformation itself, and agree to [`ROUNDING`]. The first failure of an element is its counterexample.
 
 use crate::action::GroupAction;
-use crate::spec::Spec;
+use crate::error::Result;
+use crate::joint::Joint;
+use crate::spec::{Region, Spec};
 use crate::stream::{Purpose, Stream};
 use crate::world::{Edges, End, Exact, Outcome};
-use equimarl_group::{Element, Group};
+use equimarl_group::{Element, Symmetry, Turn};
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hasher};
+
+pub use size::Variation;
 
 /// What an audit found.
 #[derive(Clone, Debug, Serialize)]
@@ -48,9 +56,16 @@ pub struct ElementReport {
     pub holds: bool,
     /// The first thing that is not symmetric in transitions, rewards, observations or the graph.
     pub counterexample: Option<Counterexample>,
+    /// Whether it maps what agents may do to itself, where they act by vectors. Where they choose, a declaration that does not is
+    /// refused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub actions: Option<Verdict>,
     /// Whether it maps the law of the start to itself, if the world says what that is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start: Option<Verdict>,
+    /// How far the laws of transitions are apart, if the world lists what can be drawn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub variation: Option<Variation>,
 }
 
 /// Whether one thing is symmetric.
@@ -61,12 +76,28 @@ pub struct Verdict {
     /// Why not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
+    /// How far the laws are apart, if the world says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub variation: Option<f64>,
 }
 
 impl Verdict {
     fn of(failure: Option<String>) -> Verdict {
-        Verdict { holds: failure.is_none(), text: failure }
+        Verdict { holds: failure.is_none(), text: failure, variation: None }
     }
+}
+
+/// How to look.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Auditing {
+    /// Steps of rollouts.
+    pub steps: usize,
+    /// Their seed.
+    pub seed: u64,
+    /// Whether what breaks the symmetry is transformed, too.
+    pub cause: bool,
+    /// The controller whose states are looked at; random actions without one.
+    pub controller: Option<String>,
 }
 
 /// Where a symmetry fails. Load `state`, take `actions` with `chance`, and compare with the transformed world.
@@ -78,8 +109,11 @@ pub struct Counterexample {
     pub step: usize,
     /// The state, for [`Exact::load`].
     pub state: Value,
-    /// The joint action taken there.
+    /// The joint action taken there, where agents choose.
     pub actions: Vec<usize>,
+    /// The joint action taken there, where they act by vectors.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub vectors: Vec<f64>,
     /// The chance drawn there, as text.
     pub chance: String,
 }
@@ -88,8 +122,34 @@ pub struct Counterexample {
 /// place of f32.
 pub const ROUNDING: f32 = 1e-5;
 
+/// What such a rotation may change in the doubles of one step of a world.
+pub const STEP_ROUNDING: f64 = 1e-9;
+
 /// Tries `steps` steps of random rollouts of `world`, over as many episodes as that takes.
 pub fn audit<W: Exact>(world: &W, steps: usize, seed: u64) -> AuditReport {
+    audit_by(world, &Auditing { steps, seed, ..Auditing::default() })
+}
+
+/// The same, looking otherwise.
+pub fn audit_by<W: Exact>(world: &W, how: &Auditing) -> AuditReport {
+    audit_under(world, GroupAction::new(world.spec()), how)
+}
+
+/// The same with these turns of SO(2) or O(2) in place of the elements of a group. What a turn rounds is forgiven: see
+/// [`STEP_ROUNDING`].
+pub fn audit_turns<W: Exact>(
+    world: &W,
+    symmetry: &Symmetry,
+    turns: &[Turn],
+    steps: usize,
+    seed: u64,
+) -> AuditReport {
+    let how = Auditing { steps, seed, ..Auditing::default() };
+    audit_under(world, GroupAction::of_turns(world.spec(), symmetry, turns), &how)
+}
+
+fn audit_under<W: Exact>(world: &W, acts: Result<GroupAction>, how: &Auditing) -> AuditReport {
+    let (steps, seed) = (how.steps, how.seed);
     let spec = world.spec();
     let refused = |why: String| {
         let counterexample = Counterexample {
@@ -97,49 +157,59 @@ pub fn audit<W: Exact>(world: &W, steps: usize, seed: u64) -> AuditReport {
             step: 0,
             state: world.save(),
             actions: vec![],
+            vectors: vec![],
             chance: String::new(),
         };
         let element = ElementReport {
             element: "e".into(),
             holds: false,
             counterexample: Some(counterexample),
+            actions: None,
             start: None,
+            variation: None,
         };
         AuditReport { holds: false, steps, elements: vec![element] }
     };
-    let acts = match GroupAction::new(spec) {
+    let acts = match acts {
         Ok(acts) => acts,
         Err(error) => return refused(error.to_string()),
     };
-    let group = &acts.group;
-    let mut found: Vec<Option<Counterexample>> = vec![None; group.order()];
-    let mut checks: Vec<ElementCheck> = group.elements().map(|g| ElementCheck::new(spec, &acts, g)).collect();
+    let elements = 0..acts.count();
+    let mut found: Vec<Option<Counterexample>> = vec![None; acts.count()];
+    let mut checks: Vec<ElementCheck> = elements.clone().map(|g| ElementCheck::new(spec, &acts, g, how.cause)).collect();
     let mut chance_stream = Stream::new(seed, Purpose::Audit, 0);
     let mut action_stream = Stream::new(seed, Purpose::Audit, 1);
     let mut state = world.clone();
     if let Err(error) = state.reset(&mut chance_stream) {
         return refused(error.to_string());
     }
-    let mut starts: Vec<Option<String>> = vec![None; group.order()];
-    check_start(&state, &mut starts, group);
-    let mut actions = vec![0; spec.agents];
+    let mut starts: Vec<Option<String>> = vec![None; acts.count()];
+    check_start(&state, &mut starts, &acts);
+    let mut actions = Joint::of(spec);
     for step in 0..steps {
-        for action in &mut actions {
-            *action = action_stream.below(spec.actions.count() as u32) as usize;
+        actions.take_uniform(&state, &mut action_stream);
+        if let Some(controller) = &how.controller
+            && let Err(error) = state.control(controller, &mut action_stream, &mut actions.choices)
+        {
+            return refused(error.to_string());
         }
         let chance = state.draw(&mut chance_stream);
         let mut next = state.clone();
-        let outcome = next.apply(&actions, &chance);
+        let outcome = apply(&mut next, &actions, &chance);
         let taken = Taken { before: &state, actions: &actions, chance: &chance, after: &next, outcome };
         for (check, found) in checks.iter_mut().zip(&mut found) {
-            if found.is_none()
-                && let Err(text) = check.step(&acts, &taken)
+            let rules = if found.is_none() { check.step(&acts, &taken) } else { Ok(()) };
+            // Sizes are means over all states, also after the first failure.
+            let laws = check.laws(&acts, &taken);
+            if let Err(text) = rules.and(laws)
+                && found.is_none()
             {
                 *found = Some(Counterexample {
                     text,
                     step,
                     state: state.save(),
-                    actions: actions.clone(),
+                    actions: actions.choices.clone(),
+                    vectors: actions.vectors.clone(),
                     chance: format!("{chance:?}"),
                 });
             }
@@ -149,32 +219,93 @@ pub fn audit<W: Exact>(world: &W, steps: usize, seed: u64) -> AuditReport {
             if let Err(error) = state.reset(&mut chance_stream) {
                 return refused(error.to_string());
             }
-            check_start(&state, &mut starts, group);
+            check_start(&state, &mut starts, &acts);
         }
     }
     let declared = state.start_density().is_some();
+    let actions = |g: Element| Some(Verdict::of(broken_region(spec.actions.vectors()?, &acts, g)));
+    // Turns by any angle have no law of a step's draws to compare with.
+    let size = |g: Element| match acts.turn(g) {
+        None => state.start_variation(g).map(|size| if how.cause { 0.0 } else { size }),
+        Some(_) => None,
+    };
+    let sizes: Vec<Option<f64>> = elements.clone().map(size).collect();
+    for (start, size) in starts.iter_mut().zip(&sizes) {
+        if let Some(size) = size.filter(|size| *size > NOTHING) {
+            start.get_or_insert_with(|| {
+                format!("what is drawn for an episode has another law when it is transformed: a total variation of {size:.3} per step")
+            });
+        }
+    }
     AuditReport {
-        holds: found.iter().all(Option::is_none) && starts.iter().all(Option::is_none),
+        holds: found.iter().all(Option::is_none)
+            && starts.iter().all(Option::is_none)
+            && elements.clone().all(|g| actions(g).is_none_or(|verdict| verdict.holds)),
         steps,
         elements: found
             .into_iter()
             .zip(starts)
-            .zip(group.elements())
+            .zip(elements)
             .map(|((counterexample, start), g)| ElementReport {
-                element: group.element_name(g).into(),
-                holds: counterexample.is_none() && start.is_none(),
+                element: acts.name(g),
+                holds: counterexample.is_none()
+                    && start.is_none()
+                    && actions(g).is_none_or(|verdict| verdict.holds),
                 counterexample,
-                start: declared.then(|| Verdict::of(start)),
+                actions: actions(g),
+                start: (declared || sizes[g].is_some()).then(|| Verdict {
+                    holds: start.is_none(),
+                    text: start,
+                    variation: sizes[g],
+                }),
+                variation: checks[g].variation,
             })
             .collect(),
     }
 }
 
+/// A state, transformed by an element or by the turn that stands in its place.
+fn moved<W: Exact>(state: &W, acts: &GroupAction, g: Element) -> Result<W> {
+    match acts.turn(g) {
+        None => state.transformed(g),
+        Some(turn) => state.turned(turn),
+    }
+}
+
+/// One step of a world.
+fn apply<W: Exact>(world: &mut W, actions: &Joint, chance: &W::Chance) -> Outcome {
+    match actions.is_vectors() {
+        false => world.apply(&actions.choices, chance),
+        true => world.apply_vectors(&actions.vectors, chance),
+    }
+}
+
+/// Why an element does not map the vectors that agents may do to themselves, if it does not.
+fn broken_region((bound, region): (f64, Region), acts: &GroupAction, g: Element) -> Option<String> {
+    if region == Region::Ball || acts.vector_is_exact(g) {
+        return None;
+    }
+    let dim = acts.vector_dim();
+    let (corner, mut image) = (vec![bound; dim], vec![0.0; dim]);
+    // Some vector along an axis or a diagonal leaves the box.
+    let axis = |k: usize| (0..dim).map(|i| if i == k { bound } else { 0.0 }).collect::<Vec<f64>>();
+    (0..dim).map(axis).chain([corner]).find_map(|v| {
+        acts.vector(g, &v, &mut image);
+        let far = region.size(&image);
+        (far > bound * (1.0 + 1e-9)).then(|| {
+            format!("it takes {v:?}, which agents may do, to {image:?}, which is beyond the box of {bound}")
+        })
+    })
+}
+
+/// Laws that differ by less are equal but for rounding.
+const NOTHING: f64 = 1e-12;
+
 /// Compares how likely an episode is to start here with how likely it is to start in the transformed states.
-fn check_start<W: Exact>(state: &W, found: &mut [Option<String>], group: &Group) {
+fn check_start<W: Exact>(state: &W, found: &mut [Option<String>], acts: &GroupAction) {
     let Some(here) = state.start_density() else { return };
-    for (g, found) in group.elements().zip(found).filter(|(_, found)| found.is_none()) {
-        let there = match (here > 0.0, state.transformed(g)) {
+    for (g, found) in found.iter_mut().enumerate().filter(|(_, found)| found.is_none()) {
+        let there = match (here > 0.0, moved(state, acts, g)) {
             (true, Ok(transformed)) => transformed.start_density().unwrap_or(f64::NAN),
             // An episode has just started here.
             (false, _) => f64::NAN,
@@ -195,7 +326,7 @@ fn check_start<W: Exact>(state: &W, found: &mut [Option<String>], group: &Group)
 /// One step of the rollout.
 struct Taken<'a, W: Exact> {
     before: &'a W,
-    actions: &'a [usize],
+    actions: &'a Joint,
     chance: &'a W::Chance,
     after: &'a W,
     outcome: Outcome,
@@ -204,7 +335,7 @@ struct Taken<'a, W: Exact> {
 /// The equations of one element, and room to check them in.
 struct ElementCheck {
     g: Element,
-    transformed_actions: Vec<usize>,
+    transformed_actions: Joint,
     /// Ids whose observations are known to transform, and a hash of the observation: it depends on nothing else.
     known: HashMap<u64, u64>,
     /// transformed\[p\] = image\[pixels\[p\]\] in each channel.
@@ -216,18 +347,23 @@ struct ElementCheck {
     transformed_seen: Vec<f32>,
     edges: Edges,
     transformed_edges: Edges,
+    /// Whether what breaks the symmetry is transformed, too.
+    cause: bool,
+    /// Over the states so far, and how many they are.
+    variation: Option<Variation>,
+    states: usize,
 }
 
 /// The text says what is not symmetric.
 type Check = std::result::Result<(), String>;
 
 impl ElementCheck {
-    fn new(spec: &Spec, acts: &GroupAction, g: Element) -> ElementCheck {
+    fn new(spec: &Spec, acts: &GroupAction, g: Element, cause: bool) -> ElementCheck {
         let shape = spec.image.unwrap_or_default();
         let size = if spec.image.is_some() { shape.iter().product() } else { acts.features_dim() };
         ElementCheck {
             g,
-            transformed_actions: vec![0; spec.agents],
+            transformed_actions: Joint::of(spec),
             known: HashMap::new(),
             pixels: acts.plane().map(|plane| plane.gather(g, shape[2])).unwrap_or_default(),
             shape,
@@ -235,12 +371,49 @@ impl ElementCheck {
             transformed_seen: vec![0.0; size],
             edges: Edges::default(),
             transformed_edges: Edges::default(),
+            cause,
+            variation: None,
+            states: 0,
         }
+    }
+
+    /// The transformed state, with what breaks the symmetry or without.
+    fn turned<W: Exact>(&self, acts: &GroupAction, state: &W) -> std::result::Result<W, String> {
+        let mut turned = moved(state, acts, self.g).map_err(|e| e.to_string())?;
+        if self.cause {
+            turned.transform_cause(self.g);
+        }
+        Ok(turned)
+    }
+
+    /// How far apart the laws of what follows are, looked at in every state; a failure if they are.
+    fn laws<W: Exact>(&mut self, acts: &GroupAction, taken: &Taken<W>) -> Check {
+        // Laws are listed where agents choose, and elements are of a finite group.
+        if taken.actions.is_vectors() || acts.turn(self.g).is_some() {
+            return Ok(());
+        }
+        let Ok(turned) = self.turned(acts, taken.before) else { return Ok(()) };
+        for (agent, &action) in taken.actions.choices.iter().enumerate() {
+            self.transformed_actions.choices[acts.agent(self.g, agent)] = acts.action(self.g, action);
+        }
+        let both = (&taken.actions.choices[..], &self.transformed_actions.choices[..]);
+        let Some(found) = size::variation(self.g, (taken.before, &turned), both, self.cause) else {
+            return Ok(());
+        };
+        self.variation.get_or_insert_default().add(found, self.states);
+        self.states += 1;
+        if found > NOTHING {
+            return Err(format!(
+                "what follows has other probabilities: the total variation between the transformed law and the law in the \
+                 transformed world is {found:.3}"
+            ));
+        }
+        Ok(())
     }
 
     fn step<W: Exact>(&mut self, acts: &GroupAction, taken: &Taken<W>) -> Check {
         let (before, g) = (taken.before, self.g);
-        let mut transformed = before.transformed(g).map_err(|e| e.to_string())?;
+        let mut transformed = self.turned(acts, before)?;
         // Nothing moves nobody, whatever is declared.
         if !acts.is_global() && g != acts.group.identity() {
             let why =
@@ -252,27 +425,44 @@ impl ElementCheck {
             self.observation(acts, before, &transformed, agent)?;
             self.neighbours(acts, before, &transformed, agent)?;
         }
-        for (agent, &action) in taken.actions.iter().enumerate() {
-            self.transformed_actions[acts.agent(g, agent)] = acts.action(g, action);
+        for (agent, &action) in taken.actions.choices.iter().enumerate() {
+            self.transformed_actions.choices[acts.agent(g, agent)] = acts.action(g, action);
         }
-        let chance = before.transform_chance(g, taken.chance);
-        let outcome = transformed.apply(&self.transformed_actions, &chance);
-        if outcome != taken.outcome {
+        let dim = acts.vector_dim().max(1);
+        for (agent, vector) in taken.actions.vectors.chunks_exact(dim).enumerate() {
+            let to = acts.agent(g, agent) * dim;
+            acts.vector(g, vector, &mut self.transformed_actions.vectors[to..to + dim]);
+        }
+        let chance = match acts.turn(g) {
+            None => before.transform_chance(g, taken.chance),
+            Some(turn) => before.turn_chance(turn, taken.chance),
+        };
+        let outcome = apply(&mut transformed, &self.transformed_actions, &chance);
+        // Where agents act by vectors, an element that does not only permute and negate numbers rounds states, too.
+        let tolerance = if acts.vector_is_exact(g) { 0.0 } else { STEP_ROUNDING };
+        let close = (outcome.reward - taken.outcome.reward).abs() <= tolerance;
+        if outcome.end != taken.outcome.end || !close {
             return Err(format!(
                 "the reward or the end of the step changes: {:?} here, {outcome:?} in the transformed world; the actions \
-                 {:?} were transformed into {:?}",
-                taken.outcome, taken.actions, self.transformed_actions
+                 {} were transformed into {}",
+                taken.outcome,
+                shown(taken.actions),
+                shown(&self.transformed_actions)
             ));
         }
-        let expected = taken.after.transformed(g).map_err(|e| e.to_string())?;
-        if !transformed.same_state(&expected) {
+        let expected = self.turned(acts, taken.after)?;
+        let same = match tolerance > 0.0 {
+            false => transformed.same_state(&expected),
+            true => transformed.near_state(&expected, tolerance),
+        };
+        if !same {
             return Err(format!(
                 "the step leads elsewhere: transforming and then stepping gives {}, stepping and then transforming {}; the \
-                 actions {:?} were transformed into {:?}",
+                 actions {} were transformed into {}",
                 transformed.save(),
                 expected.save(),
-                taken.actions,
-                self.transformed_actions
+                shown(taken.actions),
+                shown(&self.transformed_actions)
             ));
         }
         Ok(())
@@ -459,6 +649,11 @@ impl ElementCheck {
     }
 }
 
+/// A joint action in an error message.
+fn shown(actions: &Joint) -> String {
+    if actions.is_vectors() { format!("{:?}", actions.vectors) } else { format!("{:?}", actions.choices) }
+}
+
 /// Whether vectors agree: exactly, or as well as a transformation that rounds lets them.
 fn same(a: &[f32], b: &[f32], exact: bool) -> bool {
     let tolerance = if exact { 0.0 } else { ROUNDING };
@@ -477,5 +672,6 @@ fn hash(seen: &[f32]) -> u64 {
     hasher.finish()
 }
 
+mod size;
 #[cfg(test)]
 mod tests;

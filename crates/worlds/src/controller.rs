@@ -1,6 +1,7 @@
 //! Policies that are not learned: something that sees the whole world and acts for every agent.
 
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::spec::Region;
 use crate::stream::Stream;
 use crate::world::World;
 
@@ -15,6 +16,15 @@ pub trait Controller {
     /// # Errors
     /// If it cannot act in this world.
     fn act(&mut self, world: &dyn World, stream: &mut Stream, actions: &mut [usize]) -> Result<()>;
+
+    /// As [`Controller::act`] where agents act by vectors.
+    ///
+    /// # Errors
+    /// If it cannot act in this world.
+    fn act_vectors(&mut self, world: &dyn World, _stream: &mut Stream, _vectors: &mut [f64]) -> Result<()> {
+        let (name, world) = (self.name(), &world.spec().world);
+        Err(Error::BadWorld(format!("`{name}` chooses, and agents of {world} act by vectors")))
+    }
 }
 
 /// One of the world's own controllers by its name, or `random`.
@@ -31,9 +41,14 @@ impl Named {
         world.spec().check_controller(name)?;
         let named = Named(name.into());
         // Its number may be wrong, and what it computes once is computed now. Nothing of this is seen by episodes.
-        let mut actions = vec![0; world.spec().agents];
-        let mut stream = Stream::new(0, crate::Purpose::Audit, 0);
-        named.clone().act(world, &mut stream, &mut actions)?;
+        let (spec, mut stream) = (world.spec(), Stream::new(0, crate::Purpose::Audit, 0));
+        match spec.actions.vectors() {
+            None => named.clone().act(world, &mut stream, &mut vec![0; spec.agents])?,
+            Some(_) => {
+                let mut vectors = vec![0.0; spec.agents * spec.actions.count()];
+                named.clone().act_vectors(world, &mut stream, &mut vectors)?;
+            }
+        }
         Ok(named)
     }
 }
@@ -50,6 +65,16 @@ impl Controller for Named {
                 Ok(())
             }
             name => world.control(name, stream, actions),
+        }
+    }
+
+    fn act_vectors(&mut self, world: &dyn World, stream: &mut Stream, vectors: &mut [f64]) -> Result<()> {
+        match self.0.as_str() {
+            "random" => {
+                uniform_vectors(world, stream, vectors);
+                Ok(())
+            }
+            name => world.control_vectors(name, stream, vectors),
         }
     }
 }
@@ -72,5 +97,22 @@ pub fn uniform(world: &dyn World, stream: &mut Stream, actions: &mut [usize]) {
             (0..choices).filter(|&a| seen.get(spec.legal[a]).is_some_and(|x| *x > 0.5)).collect();
         let one = stream.below(legal.len().max(1) as u32) as usize;
         *action = legal.get(one).copied().unwrap_or(0);
+    }
+}
+
+/// Every agent takes one of the vectors that it may do, independently. In a box all are equally likely. In a ball all
+/// directions are, and lengths are as they are if all vectors of a disc are equally likely.
+pub fn uniform_vectors(world: &dyn World, stream: &mut Stream, vectors: &mut [f64]) {
+    let actions = &world.spec().actions;
+    let Some((bound, region)) = actions.vectors() else { return };
+    for vector in vectors.chunks_mut(actions.count().max(1)) {
+        match region {
+            Region::Box => vector.fill_with(|| bound * (2.0 * stream.unit() - 1.0)),
+            Region::Ball => {
+                vector.fill_with(|| stream.normal());
+                let scale = bound * stream.unit().sqrt() / Region::Ball.size(vector).max(f64::MIN_POSITIVE);
+                vector.iter_mut().for_each(|x| *x *= scale);
+            }
+        }
     }
 }

@@ -1,13 +1,13 @@
 //! Environments of one world side by side, whatever world it is: types are erased here, once per batch.
 
-use crate::audit::{AuditReport, audit};
+use crate::audit::{AuditReport, Auditing, audit_by, audit_turns};
 use crate::batch::{Canvas, EnvBatch};
 use crate::error::{Error, Result};
 use crate::scene::Edit;
 use crate::spec::Spec;
 use crate::stream::{Purpose, Stream, StreamState};
 use crate::world::{Exact, Outcome, World};
-use equimarl_group::Element;
+use equimarl_group::{Element, Symmetry, Turn};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -50,6 +50,33 @@ pub trait Envs: Send {
     /// # Errors
     /// If a simulator does not, or a list has the wrong length.
     fn step(&mut self, actions: &[usize], outcomes: &mut [Outcome]) -> Result<()>;
+
+    /// As [`Envs::step_one`] where agents act by vectors.
+    ///
+    /// # Errors
+    /// As [`Envs::step_one`]; or if a vector is one that agents may not do, or agents choose.
+    fn step_one_vectors(&mut self, _e: usize, vectors: &[f64]) -> Result<Outcome> {
+        check_vectors(self.spec(), vectors)?;
+        Err(Error::BadWorld("these environments take choices, not vectors".into()))
+    }
+
+    /// As [`Envs::step`] where agents act by vectors.
+    ///
+    /// # Errors
+    /// As [`Envs::step`] and [`Envs::step_one_vectors`].
+    fn step_vectors(&mut self, vectors: &[f64], outcomes: &mut [Outcome]) -> Result<()> {
+        check_lengths(
+            self.len(),
+            self.spec(),
+            vectors.len() / self.spec().actions.count().max(1),
+            outcomes.len(),
+        )?;
+        let each = self.spec().agents * self.spec().actions.count();
+        for (e, (outcome, vectors)) in outcomes.iter_mut().zip(vectors.chunks_exact(each)).enumerate() {
+            *outcome = self.step_one_vectors(e, vectors)?;
+        }
+        Ok(())
+    }
 
     /// Everything that the future depends on, as far as the world can tell, for a checkpoint.
     fn save(&self) -> Value;
@@ -98,12 +125,28 @@ pub trait ExactEnvs {
     /// If `images` has the wrong length.
     fn look(&self, canvas: &mut Option<Canvas>, images: &mut [f32]);
     /// Is the world as symmetric as it says?
-    fn audit(&self, steps: usize, seed: u64) -> AuditReport;
+    fn audit_by(&self, how: &Auditing) -> AuditReport;
+    /// The same, by random actions.
+    fn audit(&self, steps: usize, seed: u64) -> AuditReport {
+        self.audit_by(&Auditing { steps, seed, ..Auditing::default() })
+    }
+    /// Is it as symmetric under these turns of SO(2) or O(2)?
+    fn audit_turns(&self, symmetry: &Symmetry, turns: &[Turn], steps: usize, seed: u64) -> AuditReport;
+    /// The same environments, each turned by any angle.
+    ///
+    /// # Errors
+    /// If the world does not turn by every angle.
+    fn turned(&self, turn: Turn) -> Result<Box<dyn Envs>>;
     /// The same environments, each transformed by g.
     ///
     /// # Errors
     /// If g does not map one of them to itself.
     fn transformed(&self, g: Element) -> Result<Box<dyn Envs>>;
+    /// The same, with what breaks the symmetry transformed, too.
+    ///
+    /// # Errors
+    /// As [`ExactEnvs::transformed`].
+    fn transformed_along(&self, g: Element) -> Result<Box<dyn Envs>>;
     /// The state of an environment.
     fn state(&self, e: usize) -> Value;
     /// Puts an environment into a state.
@@ -173,12 +216,21 @@ impl<W: Exact> Envs for EnvBatch<W> {
     }
 
     fn step_one(&mut self, e: usize, actions: &[usize]) -> Result<Outcome> {
+        check_choices(self.world_spec(), actions)?;
+        check_lengths(1, self.world_spec(), actions.len(), 1)?;
         let (world, stream) = self.one_mut(e);
         Ok(world.drawn_step(actions, stream))
     }
 
+    fn step_one_vectors(&mut self, e: usize, vectors: &[f64]) -> Result<Outcome> {
+        check_vectors(self.world_spec(), vectors)?;
+        let (world, stream) = self.one_mut(e);
+        Ok(world.drawn_step_vectors(vectors, stream))
+    }
+
     fn step(&mut self, actions: &[usize], outcomes: &mut [Outcome]) -> Result<()> {
-        check_lengths(self, actions, outcomes)?;
+        check_lengths(self.len(), self.world_spec(), actions.len(), outcomes.len())?;
+        check_choices(self.world_spec(), actions)?;
         self.advance(actions, outcomes);
         Ok(())
     }
@@ -220,8 +272,29 @@ impl<W: Exact> ExactEnvs for EnvBatch<W> {
         }
     }
 
-    fn audit(&self, steps: usize, seed: u64) -> AuditReport {
-        audit(&self.worlds()[0], steps, seed)
+    fn audit_by(&self, how: &Auditing) -> AuditReport {
+        audit_by(&self.worlds()[0], how)
+    }
+
+    fn audit_turns(&self, symmetry: &Symmetry, turns: &[Turn], steps: usize, seed: u64) -> AuditReport {
+        audit_turns(&self.worlds()[0], symmetry, turns, steps, seed)
+    }
+
+    fn turned(&self, turn: Turn) -> Result<Box<dyn Envs>> {
+        let mut other = self.clone();
+        for world in other.worlds_mut() {
+            *world = world.turned(turn)?;
+        }
+        Ok(Box::new(other))
+    }
+
+    fn transformed_along(&self, g: Element) -> Result<Box<dyn Envs>> {
+        let mut other = self.clone();
+        for world in other.worlds_mut() {
+            *world = world.transformed(g)?;
+            world.transform_cause(g);
+        }
+        Ok(Box::new(other))
     }
 
     fn transformed(&self, g: Element) -> Result<Box<dyn Envs>> {
@@ -245,16 +318,45 @@ impl<W: Exact> ExactEnvs for EnvBatch<W> {
     }
 }
 
-fn check_lengths(envs: &dyn Envs, actions: &[usize], outcomes: &[Outcome]) -> Result<()> {
-    let (count, agents) = (envs.len(), envs.spec().agents);
-    if outcomes.len() == count && actions.len() == count * agents {
+fn check_lengths(count: usize, spec: &Spec, actions: usize, outcomes: usize) -> Result<()> {
+    let agents = spec.agents;
+    if outcomes == count && actions == count * agents {
         return Ok(());
     }
     Err(Error::BadWorld(format!(
-        "{count} environments of {agents} agents get {} actions and {} outcomes",
-        actions.len(),
-        outcomes.len()
+        "{count} environments of {agents} agents get {actions} actions and {outcomes} outcomes"
     )))
+}
+
+/// Choices that there are not would be the wrong index somewhere in a world; one that acts by vectors has none.
+fn check_choices(spec: &Spec, actions: &[usize]) -> Result<()> {
+    let count = match spec.actions.vectors() {
+        None => spec.actions.count(),
+        Some(_) => 0,
+    };
+    // Without a branch per action.
+    if actions.iter().fold(0, |most, &a| most.max(a)) < count {
+        return Ok(());
+    }
+    let agents = spec.agents.max(1);
+    match actions.iter().position(|&a| a >= count) {
+        None => Ok(()),
+        Some(_) if count == 0 => {
+            Err(Error::BadWorld(format!("agents of {} act by vectors, and do not choose", spec.world)))
+        }
+        Some(at) => Err(Error::BadWorld(format!(
+            "agent {} takes action {}; there are 0 to {}",
+            at % agents,
+            actions[at],
+            count - 1
+        ))),
+    }
+}
+
+/// Vectors come from outside: from networks, and from people.
+fn check_vectors(spec: &Spec, vectors: &[f64]) -> Result<()> {
+    spec.actions.check_vectors(vectors)?;
+    check_lengths(1, spec, vectors.len() / spec.actions.count().max(1), 1)
 }
 
 /// Environments of a world that is not exact: a simulator, or a program in another language. States are not saved, so a
@@ -304,8 +406,13 @@ impl<W: World> Envs for Loose<W> {
         self.worlds[e].step(actions, &mut self.streams[e])
     }
 
+    fn step_one_vectors(&mut self, e: usize, vectors: &[f64]) -> Result<Outcome> {
+        check_vectors(self.worlds[0].spec(), vectors)?;
+        self.worlds[e].step_vectors(vectors, &mut self.streams[e])
+    }
+
     fn step(&mut self, actions: &[usize], outcomes: &mut [Outcome]) -> Result<()> {
-        check_lengths(self, actions, outcomes)?;
+        check_lengths(self.worlds.len(), self.worlds[0].spec(), actions.len(), outcomes.len())?;
         let agents = self.spec().agents;
         for (e, (outcome, actions)) in outcomes.iter_mut().zip(actions.chunks_exact(agents)).enumerate() {
             *outcome = self.step_one(e, actions)?;

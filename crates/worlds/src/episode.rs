@@ -3,6 +3,7 @@
 use crate::controller::Controller;
 use crate::envs::Envs;
 use crate::error::{Error, Result};
+use crate::joint::Joint;
 use crate::spec::{Over, Spec};
 use crate::stream::{Purpose, Stream};
 use crate::world::{End, World};
@@ -114,8 +115,8 @@ pub struct Summary {
 pub struct Moment<'a> {
     /// The state.
     pub world: &'a dyn World,
-    /// The actions that led to it; none at the start.
-    pub actions: &'a [usize],
+    /// What led to it; nothing at the start.
+    pub actions: &'a Joint,
     /// Steps so far.
     pub step: usize,
     /// The sum of rewards so far.
@@ -148,15 +149,15 @@ pub fn watched_episode<E: From<Error>>(
     index: u64,
     mut watch: impl FnMut(Moment<'_>) -> std::result::Result<(), E>,
 ) -> std::result::Result<Episode, E> {
-    let mut actions = vec![0; envs.spec().agents];
+    let mut actions = Joint::of(envs.spec());
     'again: loop {
         let mut choice = Stream::new(seed, Purpose::EvaluationAction, index);
         envs.start(0, Stream::new(seed, Purpose::Evaluation, index))?;
         let (mut tally, mut total, mut length) = (Tally::default(), 0.0, 0);
-        watch(Moment { world: envs.world(0), actions: &[], step: 0, total })?;
+        watch(Moment { world: envs.world(0), actions: &Joint::default(), step: 0, total })?;
         loop {
-            controller.act(envs.world(0), &mut choice, &mut actions)?;
-            let outcome = envs.step_one(0, &actions)?;
+            actions.take(controller, envs.world(0), &mut choice)?;
+            let outcome = actions.step(envs, 0)?;
             if outcome.end == End::Abandoned {
                 // The same episode from its start.
                 continue 'again;

@@ -29,6 +29,7 @@ mod controller;
 mod envs;
 mod episode;
 mod error;
+mod joint;
 pub mod particles;
 mod registry;
 mod replay;
@@ -44,19 +45,24 @@ pub mod wildlife;
 mod world;
 
 pub use action::GroupAction;
-pub use audit::{AuditReport, Counterexample, ElementReport, ROUNDING, Verdict, audit};
+pub use audit::{
+    AuditReport, Auditing, Counterexample, ElementReport, ROUNDING, STEP_ROUNDING, Variation, Verdict, audit,
+    audit_by, audit_turns,
+};
 pub use batch::{Canvas, EnvBatch};
-pub use controller::{Controller, Named, uniform};
+pub use controller::{Controller, Named, uniform, uniform_vectors};
 pub use envs::{Envs, ExactEnvs, Loose, Painter, Resumed};
 pub use episode::{
     Episode, Moment, Statistic, Summary, Tally, episode, null_is_nan, play, play_each, watched_episode,
 };
 pub use error::{Error, Result};
+pub use joint::Joint;
 pub use registry::{Definition, FirstFormat, OwnAudit, Registry, Solved, Symmetries, builtin};
 pub use replay::{play_script, replay};
 pub use settings::{Opt, ParseFlag, Settings, Shorthand, Value, WorldConfig};
 pub use spec::{
-    Actions, Better, Described, Fallback, Home, Links, Measure, Over, Senders, Spec, moves, permutation,
+    Actions, Better, Described, Fallback, Home, Links, Measure, Over, Region, Senders, Spec, moves,
+    permutation,
 };
 pub use spread::Spread;
 pub use stream::{Purpose, Stream, StreamState};

@@ -27,6 +27,11 @@ pub trait Definition: Send + Sync {
     /// Its options, in the order in which files list them.
     fn options(&self) -> Vec<Opt>;
 
+    /// The same settings in the one way of writing them: a text that is a number may be written in several.
+    fn canonical(&self, settings: Settings) -> Settings {
+        settings
+    }
+
     /// Flags that set several options at once.
     fn shorthands(&self) -> Vec<Shorthand> {
         vec![]
@@ -305,11 +310,9 @@ impl Registry {
     /// # Errors
     /// If there is no such world, or an option is unknown, missing or of another kind.
     pub fn complete(&self, world: &WorldConfig) -> Result<WorldConfig> {
-        let options = self.get(&world.name)?.options();
-        Ok(WorldConfig {
-            name: world.name.clone(),
-            settings: world.settings.complete(&world.name, &options)?,
-        })
+        let found = self.get(&world.name)?;
+        let settings = world.settings.complete(&world.name, &found.options())?;
+        Ok(WorldConfig { name: world.name.clone(), settings: found.canonical(settings) })
     }
 
     /// Without options that are as they were before they existed, the rest in order and each of its kind. Worlds that are

@@ -65,6 +65,13 @@ pub struct Spec {
     /// What an agent of a fleet may do instead of deciding when it hears nobody.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fallbacks: Vec<Fallback>,
+    /// What breaks the symmetry, if that is known: its representation. Everybody knows its value ([`crate::World::cause`]), and
+    /// a network that is told turns with it exactly.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub cause: String,
+    /// Whether it differs between episodes: then every network must be told.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cause_varies: bool,
 }
 
 /// A kind of things that are heard and do not act.
@@ -93,30 +100,97 @@ pub enum Actions {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         marks: Vec<ActionMark>,
     },
+    /// A vector.
+    Vector {
+        /// What each of its numbers is called.
+        names: Vec<String>,
+        /// How the group acts on it: a representation.
+        rep: String,
+        /// How large it may be.
+        bound: f64,
+        /// Of what shape all vectors are that it may be.
+        region: Region,
+    },
+}
+
+/// The vectors that an agent may do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Region {
+    /// Those whose length is within the bound: every turn leaves that as it is.
+    Ball,
+    /// Those whose numbers are within the bound, each for itself: only quarter turns and mirrors leave that as it is.
+    Box,
 }
 
 impl Actions {
-    /// How many choices there are.
+    /// How many choices there are, or how many numbers a vector has.
     pub fn count(&self) -> usize {
         self.names().len()
     }
 
     /// What they are called.
     pub fn names(&self) -> &[String] {
-        let Actions::Choice { names, .. } = self;
+        let (Actions::Choice { names, .. } | Actions::Vector { names, .. }) = self;
         names
     }
 
-    /// How the group permutes them.
+    /// How the group permutes choices, or acts on vectors.
     pub fn rep(&self) -> &str {
-        let Actions::Choice { rep, .. } = self;
+        let (Actions::Choice { rep, .. } | Actions::Vector { rep, .. }) = self;
         rep
     }
 
-    /// What each of them looks like; empty if the world does not say.
+    /// What each choice looks like; empty if the world does not say.
     pub fn marks(&self) -> &[ActionMark] {
-        let Actions::Choice { marks, .. } = self;
-        marks
+        match self {
+            Actions::Choice { marks, .. } => marks,
+            Actions::Vector { .. } => &[],
+        }
+    }
+
+    /// The bound and the region of vectors; nothing for choices.
+    pub fn vectors(&self) -> Option<(f64, Region)> {
+        match self {
+            Actions::Choice { .. } => None,
+            Actions::Vector { bound, region, .. } => Some((*bound, *region)),
+        }
+    }
+
+    /// Refuses vectors that are not finite, or larger than they may be; rounding of f32 is forgiven.
+    ///
+    /// # Errors
+    /// If one is, saying which; or if agents choose.
+    pub fn check_vectors(&self, all: &[f64]) -> Result<()> {
+        let Some((bound, region)) = self.vectors() else {
+            return Err(Error::BadWorld("agents of this world choose; they do not act by vectors".into()));
+        };
+        for (agent, vector) in all.chunks(self.count().max(1)).enumerate() {
+            let size = region.size(vector);
+            if !(size.is_finite() && size <= bound * (1.0 + 1e-6)) {
+                return Err(Error::BadWorld(format!(
+                    "agent {agent} acts by {vector:?}; vectors are finite and {} {bound}",
+                    match region {
+                        Region::Ball => "not longer than",
+                        Region::Box => "have numbers within",
+                    }
+                )));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Region {
+    /// What is within the bound if the vector is in this region.
+    pub fn size(self, vector: &[f64]) -> f64 {
+        match self {
+            Region::Ball => vector.iter().map(|x| x * x).sum::<f64>().sqrt(),
+            // Written so that what is not a number stays one.
+            Region::Box => {
+                vector.iter().fold(0.0f64, |m, x| if m.is_nan() || x.abs() <= m { m } else { x.abs() })
+            }
+        }
     }
 }
 
@@ -204,6 +278,8 @@ impl Spec {
             references: vec![],
             links: Links::All,
             fallbacks: vec![],
+            cause: String::new(),
+            cause_varies: false,
         }
     }
 
@@ -306,6 +382,11 @@ pub fn moves(group: &Group, vectors: &[[i32; 2]]) -> Result<String> {
     }
     let find = |v: [i32; 2]| vectors.iter().position(|w| *w == v).unwrap_or(0);
     Ok(permutation(group, vectors.len(), |g, k| find(plane.vector(g, vectors[k]))))
+}
+
+/// The representation of a vector (down, right), for a group that turns the plane.
+pub fn plane(group: &Group) -> &'static str {
+    if equimarl_group::Rep::rotation(group, 1).is_ok() { "rotation" } else { "natural" }
 }
 
 /// A declaration with what people call the world: the content of `spec.json` in run folders.

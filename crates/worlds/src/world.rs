@@ -16,7 +16,7 @@ use crate::error::{Error, Result};
 use crate::scene::{Edit, Scene};
 use crate::spec::Spec;
 use crate::stream::Stream;
-use equimarl_group::Element;
+use equimarl_group::{Element, Turn};
 use serde_json::Value;
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -101,9 +101,20 @@ pub trait World: Send {
     /// If a simulator does not.
     fn step(&mut self, actions: &[usize], stream: &mut Stream) -> Result<Outcome>;
 
+    /// As [`World::step`] where agents act by vectors: one after the other, each of them one that an agent may do.
+    ///
+    /// # Errors
+    /// If a simulator does not, or agents choose.
+    fn step_vectors(&mut self, _vectors: &[f64], _stream: &mut Stream) -> Result<Outcome> {
+        Err(Error::BadWorld(format!("agents of {} choose; they do not act by vectors", self.spec().world)))
+    }
+
     /// Writes what agent `who` sees over the whole of a buffer: the pixels of its image, channel-major and rows from the
     /// top, or its feature vector. For a sender, whose number comes after the agents', its features: what is heard of it.
     fn observe(&self, who: usize, out: &mut [f32]);
+
+    /// Writes what breaks the symmetry, in the representation that the declaration says: it is the same for everybody.
+    fn cause(&self, _out: &mut [f32]) {}
 
     /// The exact identity of what an agent sees, if there is a short one: equal ids are equal observations, and learners
     /// encode each only once.
@@ -139,6 +150,14 @@ pub trait World: Send {
         Err(Error::BadWorld(format!("{} has no controller `{controller}`", self.spec().world)))
     }
 
+    /// As [`World::control`] where agents act by vectors.
+    ///
+    /// # Errors
+    /// As [`World::control`].
+    fn control_vectors(&self, controller: &str, _stream: &mut Stream, _vectors: &mut [f64]) -> Result<()> {
+        Err(Error::BadWorld(format!("{} has no controller `{controller}`", self.spec().world)))
+    }
+
     /// What an agent's body does while nobody decides for it: in a fleet, while its process is down or late.
     fn hold(&self, _agent: usize) -> usize {
         0
@@ -163,6 +182,14 @@ pub trait World: Send {
         self.scene()
     }
 
+    /// As [`World::scene_after`] where agents act by vectors.
+    ///
+    /// # Errors
+    /// As [`World::scene`].
+    fn scene_after_vectors(&self, _vectors: &[f64]) -> Result<Scene> {
+        self.scene()
+    }
+
     /// The state as lines of text, with terminal colours or without, if the world has a better view than its scene gives.
     fn terminal(&self, _colour: bool) -> Option<String> {
         None
@@ -181,11 +208,26 @@ pub trait Exact: World + Clone + 'static {
     /// Draws the randomness of the next step.
     fn draw(&self, stream: &mut Stream) -> Self::Chance;
 
+    /// All that can be drawn in this state, with probabilities, if that can be listed. An audit then compares laws, and not only
+    /// what follows from draws that correspond.
+    fn chances(&self) -> Option<Vec<(Self::Chance, f64)>> {
+        None
+    }
+
     /// One step of the whole team.
     ///
     /// # Panics
     /// If an action is missing or does not exist: the caller is a program, and it is wrong.
     fn apply(&mut self, actions: &[usize], chance: &Self::Chance) -> Outcome;
+
+    /// As [`Exact::apply`] where agents act by vectors. Also takes vectors that agents may not do: an audit asks whether rules
+    /// turn where the vectors that agents may do, do not.
+    ///
+    /// # Panics
+    /// If agents choose: the caller is a program, and it is wrong.
+    fn apply_vectors(&mut self, _vectors: &[f64], _chance: &Self::Chance) -> Outcome {
+        panic!("agents of {} choose; they do not act by vectors", self.spec().world)
+    }
 
     /// Paints the observation of an id over the whole of a buffer. Only for worlds that have ids.
     fn paint(&self, _id: u64, _out: &mut [f32]) {}
@@ -206,6 +248,15 @@ pub trait Exact: World + Clone + 'static {
     /// If g does not map this world to itself, saying why: what is mapped where it cannot be.
     fn transformed(&self, g: Element) -> Result<Self>;
 
+    /// Transforms what breaks the symmetry ([`World::cause`]), which [`Exact::transformed`] leaves as it is.
+    fn transform_cause(&mut self, _g: Element) {}
+
+    /// The total variation between what is drawn at the start of an episode and the transformed draw, per step if it is drawn for
+    /// every step; nothing if the world does not say.
+    fn start_variation(&self, _g: Element) -> Option<f64> {
+        None
+    }
+
     /// The transformed draw.
     fn transform_chance(&self, g: Element, chance: &Self::Chance) -> Self::Chance;
 
@@ -222,6 +273,25 @@ pub trait Exact: World + Clone + 'static {
     /// going through JSON.
     fn same_state(&self, other: &Self) -> bool {
         self.save() == other.save()
+    }
+
+    /// As [`Exact::same_state`], but numbers may differ by `tolerance`: for elements that round. Worlds without such elements
+    /// need nothing.
+    fn near_state(&self, other: &Self, _tolerance: f64) -> bool {
+        self.same_state(other)
+    }
+
+    /// This state, turned by any angle. Only for worlds that have all turns.
+    ///
+    /// # Errors
+    /// If it has not.
+    fn turned(&self, _turn: Turn) -> Result<Self> {
+        Err(Error::BadWorld(format!("{} does not turn by every angle", self.spec().world)))
+    }
+
+    /// The chance of a step, turned likewise.
+    fn turn_chance(&self, _turn: Turn, chance: &Self::Chance) -> Self::Chance {
+        chance.clone()
     }
 
     /// How likely an episode is to start in this state, up to a factor; nothing if the world does not say. An audit compares it
@@ -243,5 +313,11 @@ pub trait Exact: World + Clone + 'static {
     fn drawn_step(&mut self, actions: &[usize], stream: &mut Stream) -> Outcome {
         let chance = self.draw(stream);
         self.apply(actions, &chance)
+    }
+
+    /// As [`Exact::drawn_step`] where agents act by vectors.
+    fn drawn_step_vectors(&mut self, vectors: &[f64], stream: &mut Stream) -> Outcome {
+        let chance = self.draw(stream);
+        self.apply_vectors(vectors, &chance)
     }
 }

@@ -59,7 +59,8 @@ class Batch:
                                                          Vectors are (down, right): agents of ``spread`` and ``tag``
                                                          know their velocity and their place
     `final_observations` as `observations`               the last observations of episodes that just ended
-    `actions`            environments, agents            int32: what agents do in the next step
+    `actions`            environments, agents            int32: what agents do in the next step; float32 with one more
+                                                         axis, of `num_actions`, where agents act by vectors
     `rewards`            environments                    float32: a team shares its reward
     `terminals`          environments                    bool: the episode is over, nothing comes after
     `truncations`        environments                    bool: it was cut off, and would have gone on
@@ -95,7 +96,11 @@ class Batch:
         number = np.uint64 if envs.sight == "ids" else np.float32
         self._observations: NDArray[Any] = _buffer(given, "observations", seen, number)
         self._final_observations: NDArray[Any] = _buffer(given, "final_observations", seen, number)
-        self._actions: NDArray[np.int32] = _buffer(given, "actions", seen[:2], np.int32)
+        self._actions: NDArray[Any] = (
+            _buffer(given, "actions", seen[:2], np.int32)
+            if envs.action_bound is None
+            else _buffer(given, "actions", (*seen[:2], len(envs.action_names)), np.float32)
+        )
         self._rewards: NDArray[np.float32] = _buffer(given, "rewards", seen[:1], np.float32)
         self._terminals: NDArray[np.bool_] = _buffer(given, "terminals", seen[:1], np.bool_)
         self._truncations: NDArray[np.bool_] = _buffer(given, "truncations", seen[:1], np.bool_)
@@ -137,7 +142,7 @@ class Batch:
 
     @property
     def num_actions(self) -> int:
-        """The number of actions of an agent: 0 to this, less one."""
+        """The number of actions of an agent: 0 to this, less one. Where agents act by vectors, the numbers of one."""
         return len(self._envs.action_names)
 
     @property
@@ -149,6 +154,18 @@ class Batch:
         ['stay', 'down', 'right', 'up', 'left']
         """
         return self._envs.action_names
+
+    @property
+    def action_bound(self) -> tuple[float, bool] | None:
+        """How large a vector may be by which an agent acts, and whether that is its length; if not, it is each of its numbers.
+
+        None where agents choose. What is larger, or not finite, is refused.
+
+        >>> import equimarl
+        >>> equimarl.Batch("spread", actions="continuous", arena="disc").action_bound
+        (1.0, True)
+        """
+        return self._envs.action_bound
 
     @property
     def observe(self) -> str:
@@ -166,7 +183,7 @@ class Batch:
         return self._final_observations
 
     @property
-    def actions(self) -> NDArray[np.int32]:
+    def actions(self) -> NDArray[Any]:
         """What agents do in the next step: write into it, or give actions to `step`."""
         return self._actions
 

@@ -106,7 +106,7 @@ class Team:
         environment: int,
         greedy: bool,
         seed: int | None,
-    ) -> list[int]: ...
+    ) -> list[Any]: ...
 
 @final
 class Group:
@@ -178,6 +178,8 @@ class Model:
 
 @final
 class Envs:
+    @property
+    def action_bound(self) -> tuple[float, bool] | None: ...
     def __new__(
         cls, world: str, num_envs: int, threads: int, observe: str | None, options: dict[str, _Value]
     ) -> Envs: ...

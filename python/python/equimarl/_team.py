@@ -91,10 +91,12 @@ class Team:
             agents = known if set(known) == set(observations) else list(observations)
             seen = np.stack([_numbers(observations[agent]) for agent in agents])
             chosen_by = dict(zip(agents, self._state(seen, env, 0, agents, greedy, start), strict=True))
+            if self._by_vectors:
+                return {agent: np.array(chosen_by[agent], np.float32) for agent in observations}
             return {agent: chosen_by[agent] + first_choice(env, agent) for agent in observations}
-        seen = _numbers(observations)
+        seen, kind = _numbers(observations), np.float32 if self._by_vectors else np.int64
         if seen.ndim == len(self._shape) + 1:
-            return np.array(self._state(seen, env, 0, list(range(len(seen))), greedy, start), np.int64)
+            return np.array(self._state(seen, env, 0, list(range(len(seen))), greedy, start), kind)
         if seen.ndim != len(self._shape) + 2:
             raise ValueError(
                 f"`observations` has the shape {seen.shape}; it must be [agents, ...] or [states, agents, ...], where an agent "
@@ -108,7 +110,11 @@ class Team:
         for state, of_state in enumerate(seen):
             chosen.append(self._state(of_state, env, state, list(range(len(of_state))), greedy, start))
             start = None
-        return np.array(chosen, np.int64).reshape(seen.shape[:2])
+        return np.array(chosen, kind).reshape(*seen.shape[:2], *((-1,) if self._by_vectors else ()))
+
+    @property
+    def _by_vectors(self) -> bool:
+        return "vector" in self._spec["actions"]
 
     @property
     def _shape(self) -> tuple[int, ...]:
@@ -119,7 +125,7 @@ class Team:
 
     def _state(
         self, seen: NDArray[np.float32], env: Any, state: int, agents: list[Any], greedy: bool, seed: int | None
-    ) -> list[int]:
+    ) -> list[Any]:
         if len(seen) == 0:
             raise ValueError("there are no agents in `observations`")
         envs = own_envs(env) if self._note is None else None

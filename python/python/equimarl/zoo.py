@@ -80,7 +80,7 @@ class World(ParallelEnv):  # type: ignore[misc]  # PettingZoo has no types
         self.observation_spaces = {
             agent: Box(low, high, self._envs.shape, np.float32) for agent in self.possible_agents
         }
-        self.action_spaces = {agent: Discrete(len(self._envs.action_names)) for agent in self.possible_agents}
+        self.action_spaces = {agent: self._action_space() for agent in self.possible_agents}
         team = self._envs.team_shape or (self._envs.agents, *self._envs.shape)
         if len(team) == 2:
             # Features of all agents are one vector: PettingZoo takes a table for a picture.
@@ -94,9 +94,29 @@ class World(ParallelEnv):  # type: ignore[misc]  # PettingZoo has no types
         """What an agent sees: the same for all."""
         return self.observation_spaces[agent]
 
-    def action_space(self, agent: str) -> Discrete:
-        """What an agent can do: the same for all."""
+    def action_space(self, agent: str) -> Discrete | Box:
+        """What an agent can do: the same for all. Where agents act by vectors, a box.
+
+        >>> from equimarl import zoo
+        >>> zoo.parallel_env("spread", actions="continuous").action_space("agent_0").shape
+        (2,)
+        """
         return self.action_spaces[agent]
+
+    def _action_space(self) -> Discrete | Box:
+        names, bound = self._envs.action_names, self._envs.action_bound
+        return Discrete(len(names)) if bound is None else Box(-bound[0], bound[0], (len(names),), np.float32)
+
+    def _vectors(self, actions: dict[str, Any]) -> NDArray[np.float64]:
+        """What agents do, as an array. No space is a ball, so where vectors are bounded by their length, longer ones out of the
+        box around it are shortened to it; other than finite ones are refused."""
+        assert self._envs.action_bound is not None
+        bound, is_length = self._envs.action_bound
+        vectors = np.array([np.asarray(actions[agent], np.float64) for agent in self.agents])
+        if is_length and vectors.ndim == 2 and np.all(np.abs(vectors) <= bound * (1 + 1e-6)):
+            longest = np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True) / bound, 1.0)
+            vectors = vectors / longest
+        return vectors
 
     @property
     def action_names(self) -> list[str]:
@@ -116,7 +136,7 @@ class World(ParallelEnv):  # type: ignore[misc]  # PettingZoo has no types
         return self._shared(seen[0]), {agent: {} for agent in self.agents}
 
     def step(
-        self, actions: dict[str, int]
+        self, actions: dict[str, Any]
     ) -> tuple[Observations, dict[str, float], dict[str, bool], dict[str, bool], Infos]:
         """One step of the whole team: everybody who is there must act."""
         if not self.agents:
@@ -128,7 +148,11 @@ class World(ParallelEnv):  # type: ignore[misc]  # PettingZoo has no types
         unknown = [str(agent) for agent in actions if agent not in self.action_spaces]
         if unknown:
             raise ValueError(f"there is no agent {', '.join(unknown)}; they are {', '.join(self.possible_agents)}")
-        chosen = np.array([index(actions[agent]) for agent in self.agents], np.int64)
+        chosen: NDArray[Any]
+        if self._envs.action_bound is None:
+            chosen = np.array([index(actions[agent]) for agent in self.agents], np.int64)
+        else:
+            chosen = self._vectors(actions)
         reward, terminated, truncated = self._envs.step_one(0, chosen)
         self._total += reward
         self._length += 1

@@ -5,7 +5,7 @@ use super::{Line, shares};
 use crate::network::{fresh, usual_config};
 use crate::registry;
 use anyhow::{Result, ensure};
-use equimarl_group::Group;
+use equimarl_group::{Group, Symmetry};
 use equimarl_kernels::linear::{Linear, Packed};
 use equimarl_kernels::{Level, peak};
 use equimarl_learn::{LossConfig, Observer, Optimiser, Samples, States, random_states};
@@ -78,7 +78,7 @@ fn minibatch(
     time: Duration,
 ) -> Result<Line> {
     let (world, group) = usual(world, kind)?;
-    let mut network = fresh(&usual_config(&world, kind, &group)?, 1)?;
+    let mut network = fresh(&usual_config(&world, kind, &Symmetry::Finite(group.clone()))?, 1)?;
     let seen = random_states(&*registry().make(&world, &group, 1)?, STATES, 1)?;
     let sharing = if encoding == Encoding::Every { Sharing::None } else { network.sharing() };
     let dictionary = network.dictionary().filter(|_| encoding == Encoding::Dictionary);
@@ -146,6 +146,7 @@ fn samples(batch: &Batch, actions: usize) -> Samples {
     Samples {
         advantages,
         returns,
+        vectors: vec![],
         log_probabilities: vec![-team * (actions as f32).ln(); batch.states()],
         actions: (0..batch.agents()).map(|i| i % actions).collect(),
     }
@@ -162,7 +163,9 @@ fn usual(world: &str, kind: NetworkKind) -> Result<(WorldConfig, Group)> {
 /// The median time of one agent's decision, in microseconds: of the agent with the most neighbours in some random states.
 fn decision(world: &str, time: Duration) -> Result<f64> {
     let (world, group) = usual(world, NetworkKind::Equivariant)?;
-    let policy = fresh(&usual_config(&world, NetworkKind::Equivariant, &group)?, 1)?.policy()?;
+    let policy =
+        fresh(&usual_config(&world, NetworkKind::Equivariant, &Symmetry::Finite(group.clone()))?, 1)?
+            .policy()?;
     let states = random_states(&*registry().make(&world, &group, 1)?, STATES, 1)?;
     let mut image = vec![0.0; states.spec().image.unwrap_or_default().iter().product()];
     let (mut heard, mut most, mut at) = (Edges::default(), Edges::default(), (0, 0));

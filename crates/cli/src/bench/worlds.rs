@@ -3,7 +3,9 @@
 use super::Line;
 use crate::registry;
 use anyhow::{Result, ensure};
-use equimarl_worlds::{Canvas, End, Envs, Outcome, Purpose, Stream, WorldConfig, uniform};
+use equimarl_worlds::{
+    Canvas, Edges, End, Envs, GroupAction, Outcome, Purpose, Stream, WorldConfig, uniform,
+};
 use std::time::{Duration, Instant};
 
 /// Agents stepped together, in at most so many environments.
@@ -33,10 +35,13 @@ pub fn run(seconds: f64) -> Result<Vec<Line>> {
             if driven.envs.spec().image.is_some() && agents <= MOST_PAINTED && driven.envs.exact().is_some() {
                 lines.push(line("images", images(&mut driven, time)?, String::new()));
             }
-            let value = ids(&mut driven, time)?;
+            let (tail, value) = match driven.envs.spec().image {
+                Some(_) => ("ids", ids(&mut driven, time)?),
+                None => ("features", features(&mut driven, time)?),
+            };
             let base = *first.get_or_insert(value * agents as f64);
             let note = format!("{:.2} x the cost per agent of the first", base / (value * agents as f64));
-            lines.push(line("ids", value, note));
+            lines.push(line(tail, value, note));
         }
     }
     Ok(lines)
@@ -115,6 +120,26 @@ fn ids(driven: &mut Driven, time: Duration) -> Result<f64> {
             exact.ids(&mut ids);
         }
         std::hint::black_box(&ids);
+        Ok(())
+    })
+}
+
+/// After every step every agent's features are in one buffer, and whom it hears across which vectors is known.
+fn features(driven: &mut Driven, time: Duration) -> Result<f64> {
+    let spec = driven.envs.spec().clone();
+    let numbers = GroupAction::new(&spec)?.features_dim();
+    let (mut seen, mut heard) = (vec![0.0; spec.agents * numbers], Edges::default());
+    measure(driven.envs.len(), time, || {
+        driven.step()?;
+        for e in 0..driven.envs.len() {
+            let world = driven.envs.world(e);
+            for (agent, row) in seen.chunks_exact_mut(numbers).enumerate() {
+                world.observe(agent, row);
+                world.neighbours(agent, &mut heard);
+                std::hint::black_box(&heard);
+            }
+        }
+        std::hint::black_box(&seen);
         Ok(())
     })
 }

@@ -7,7 +7,18 @@ mod world;
 
 use anyhow::Result;
 use clap::Subcommand;
+use equimarl_group::{Symmetry, Turn};
+use equimarl_worlds::{Purpose, Stream};
 use std::process::ExitCode;
+
+/// How many turns stand for all of SO2 or O2.
+const TURNS: usize = 100;
+
+/// Random angles, and mirrors where there are some.
+fn some_turns(symmetry: &Symmetry, seed: u64) -> Vec<Turn> {
+    let mut stream = Stream::new(seed, Purpose::Audit, 2);
+    (0..TURNS).map(|_| symmetry.any_turn(&mut || stream.unit())).collect()
+}
 
 #[derive(Subcommand)]
 pub enum Check {

@@ -1,7 +1,8 @@
 //! `equimarl check network`
 
+use super::some_turns;
 use crate::examples::examples;
-use crate::network::{self, fresh, usual_config};
+use crate::network::{self, fresh};
 use crate::number::whole;
 use crate::output::{print, print_json, table};
 use crate::registry;
@@ -9,10 +10,12 @@ use crate::waiting::Waiting;
 use crate::world::{WorldArgs, methods, names};
 use anyhow::{Context, Result, ensure};
 use clap::Args as ClapArgs;
-use equimarl_group::Group;
-use equimarl_learn::{EquivarianceReport, Method, TOLERANCE, check_fit, equivariance_each};
-use equimarl_nn::Network;
-use equimarl_worlds::{Envs, WorldConfig};
+use equimarl_group::Symmetry;
+use equimarl_learn::{
+    EquivarianceReport, Method, TOLERANCE, TrainConfig, check_fit, equivariance_each, equivariance_turns,
+};
+use equimarl_nn::{Network, NetworkKind};
+use equimarl_worlds::{Envs, Purpose, Stream, WorldConfig};
 use serde_json::json;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -35,6 +38,9 @@ pub struct Args {
     /// The symmetry to ask for [default: what the network claims; a plain one claims nothing].
     #[arg(long)]
     group: Option<String>,
+    /// Transform what breaks the symmetry along with everything else: wind, a tilt. A network that is told of it turns then.
+    #[arg(long)]
+    transform_cause: bool,
     /// How many random states are compared.
     #[arg(long, value_name = "N", default_value_t = 50, allow_negative_numbers = true, value_parser = whole::<usize>)]
     states: usize,
@@ -50,17 +56,25 @@ pub struct Args {
 
 pub fn run(args: &Args) -> Result<ExitCode> {
     anyhow::ensure!(args.states > 0, "0 states check nothing; ask for at least 1");
-    let (network, envs) = args.network_and_world()?;
+    let (network, envs, symmetry) = args.network_and_world()?;
     let (config, kind) = (network.config().clone(), network.config().kind);
     let policy = network.policy()?;
-    let group: Group = envs.spec().group.parse()?;
     let waiting = Waiting::for_("states", Some(args.states as u64));
-    let report = equivariance_each(&policy, &*envs, args.states, args.seed, |done| waiting.at(done as u64))?;
+    let at = |done| waiting.at(done as u64);
+    let report = match symmetry.is_finite() {
+        true => equivariance_each(&policy, &*envs, args.states, args.seed, args.transform_cause, at)?,
+        false => {
+            let turns = some_turns(&symmetry, args.seed);
+            equivariance_turns(&policy, &*envs, (&symmetry, &turns), args.states, args.seed, at)?
+        }
+    };
     drop(waiting);
     let parameters = network.values().len();
     // Without a question, the question is whether it is what it claims: a plain network claims nothing, and is shown under the
     // group that others of its world have.
-    let asked = args.group.is_some() || !kind.is_plain();
+    // Relaxed ones began with a symmetry and tell how far they left it.
+    let claims = !kind.is_plain() && kind != NetworkKind::Relaxed;
+    let asked = args.group.is_some() || claims;
     let holds = report.equivariant || !asked;
     if args.json {
         let mut value = serde_json::to_value(&report)?;
@@ -68,25 +82,25 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         value["world"] = json!(config.interface.world);
         value["method"] = json!(args.method.map_or(kind.name(), |m| m.name()));
         value["network"] = json!(kind.name());
-        value["group"] = json!(group.name());
+        value["group"] = json!(symmetry.name());
         value["tolerance"] = json!(TOLERANCE);
-        value["claims"] = json!(network.group().name());
+        value["claims"] = json!(config.group);
         value["holds"] = json!(holds);
         print_json(&value)?;
     } else {
         let title = format!(
-            "{} {} network, {parameters} parameters, in {} random states under {group}\n\n",
+            "{} {} network, {parameters} parameters, in {} random states under {symmetry}\n\n",
             config.interface.world, kind, report.states
         );
-        let claimed = !kind.is_plain() && *network.group() == group;
-        print(&(title + &text(&report, asked, claimed, group.name())))?;
+        let claimed = claims && config.group == symmetry.name();
+        print(&(title + &text(&report, asked, claimed, &symmetry)))?;
     }
     Ok(if holds { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 impl Args {
     /// The network to check, and the world under the symmetry to check.
-    fn network_and_world(&self) -> Result<(Network, Box<dyn Envs>)> {
+    fn network_and_world(&self) -> Result<(Network, Box<dyn Envs>, Symmetry)> {
         if let Some(path) = &self.model {
             let trained = network::load(path, self.world.as_deref(), &self.size)?;
             let kind = trained.network.config().kind;
@@ -96,19 +110,22 @@ impl Args {
             );
             let own = match kind.is_plain() {
                 true => self.usual_group(&trained.world)?,
-                false => trained.network.group().name().into(),
+                false => trained.network.config().group.clone(),
             };
-            let envs = self.symmetric(&trained.world, &own)?;
+            let (envs, symmetry) = self.symmetric(&trained.world, &own)?;
             check_fit(envs.spec(), trained.network.config())?;
-            return Ok((trained.network, envs));
+            return Ok((trained.network, envs, symmetry));
         }
         let world = self.size.of(self.world.as_deref().context("give --world, or --model")?)?;
-        let kind = self.method.context("give --method, or --model")?.kind();
         // First, because it knows best which symmetry it can have.
-        let envs = self.symmetric(&world, &self.usual_group(&world)?)?;
-        let claimed: Group = if kind.is_plain() { Group::cyclic(1)? } else { envs.spec().group.parse()? };
-        let config = usual_config(&world, kind, &claimed)?;
-        Ok((fresh(&config, self.seed)?, envs))
+        let (envs, symmetry) = self.symmetric(&world, &self.usual_group(&world)?)?;
+        let registry = registry();
+        let method = self.method.context("give --method, or --model")?;
+        let usual = TrainConfig::preset(registry, "default", world.clone(), method)?;
+        let config = TrainConfig { group: symmetry.name().into(), ..usual }.network(registry)?;
+        let mut network = fresh(&config, self.seed)?;
+        enliven(&mut network, &*envs, self.seed)?;
+        Ok((network, envs, symmetry))
     }
 
     fn usual_group(&self, world: &WorldConfig) -> Result<String> {
@@ -116,19 +133,48 @@ impl Args {
     }
 
     /// The world under the symmetry that was asked for, or this one.
-    fn symmetric(&self, world: &WorldConfig, usual: &str) -> Result<Box<dyn Envs>> {
-        let group: Group = self.group.as_deref().unwrap_or(usual).parse()?;
+    fn symmetric(&self, world: &WorldConfig, usual: &str) -> Result<(Box<dyn Envs>, Symmetry)> {
+        let symmetry: Symmetry = self.group.as_deref().unwrap_or(usual).parse()?;
+        let group = symmetry.finite()?;
         registry().get(&world.name)?.check_symmetry(&world.settings, &group)?;
-        Ok(registry().make(world, &group, 1)?)
+        Ok((registry().make(world, &group, 1)?, symmetry))
     }
 }
 
-fn text(report: &EquivarianceReport, asked: bool, claimed: bool, group: &str) -> String {
-    let rows: Vec<Vec<String>> = report
+/// Makes a fresh policy over vectors do something: its means are longer than this, on average.
+const LONG: f64 = 0.35;
+
+fn enliven(network: &mut Network, envs: &dyn Envs, seed: u64) -> Result<()> {
+    for size in (0..8).map(|k| 0.5 * f64::from(1 << k)) {
+        let mut stream = Stream::new(seed, Purpose::Weights, 1);
+        network.enliven(size, &mut || stream.normal());
+        let found = equivariance_each(&network.policy()?, envs, 10, seed, false, |_| ())?.mean_action;
+        if found.is_none_or(|mean| mean > LONG) {
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn text(report: &EquivarianceReport, asked: bool, claimed: bool, group: &Symmetry) -> String {
+    let row =
+        |name: String, policy: f64, value: f64| vec![name, format!("{policy:.1e}"), format!("{value:.1e}")];
+    // How asymmetric a policy is in the mean says something where it is not symmetric.
+    let sized = group.is_finite() && report.mean_action.is_none() && !report.equivariant;
+    let mut rows: Vec<Vec<String>> = report
         .elements
         .iter()
-        .map(|e| vec![e.element.clone(), format!("{:.1e}", e.policy_error), format!("{:.1e}", e.value_error)])
+        .map(|e| {
+            let mut row = row(e.element.clone(), e.policy_error, e.value_error);
+            row.extend(sized.then(|| format!("{:.4}", e.divergence.max(0.0))));
+            row
+        })
         .collect();
+    if !group.is_finite() {
+        // One line for all of them.
+        let name = format!("{} random turns", report.elements.len());
+        rows = vec![row(name, report.policy_error, report.value_error)];
+    }
     let verdict = match (report.equivariant, asked, claimed) {
         (true, ..) => format!("equivariant: every difference is below {TOLERANCE:e}"),
         (false, false, _) => format!(
@@ -142,6 +188,12 @@ fn text(report: &EquivarianceReport, asked: bool, claimed: bool, group: &str) ->
             report.first_failing_layer.as_deref().unwrap_or("unknown")
         ),
     };
-    let heading = ["element", "largest difference of probabilities", "of values"];
-    format!("{}\n{verdict}\n", table(&heading, &rows))
+    let what = match report.mean_action {
+        None => "largest difference of probabilities",
+        Some(_) => "largest difference of means and deviations",
+    };
+    let long = report.mean_action.map(|mean| format!("mean length of an action without chance: {mean:.2}\n"));
+    let mut heading = vec!["element", what, "of values"];
+    heading.extend(sized.then_some("mean divergence, nats"));
+    format!("{}\n{}{verdict}\n", table(&heading, &rows), long.unwrap_or_default())
 }

@@ -1,5 +1,6 @@
 //! `equimarl check world`
 
+use super::some_turns;
 use crate::examples::examples;
 use crate::number::whole;
 use crate::output::{print, print_json, table};
@@ -10,8 +11,10 @@ use crate::world::{WorldArgs, names};
 use anyhow::{Context, Result, bail};
 use clap::Args as ClapArgs;
 use equimarl_files::{MARK, write_file};
-use equimarl_group::Group;
-use equimarl_worlds::{AuditReport, ElementReport, OwnAudit};
+use equimarl_group::{Group, Symmetry};
+use equimarl_worlds::{
+    AuditReport, Auditing, ElementReport, GroupAction, Named, OwnAudit, STEP_ROUNDING, Verdict,
+};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -25,7 +28,7 @@ pub struct Args {
     /// The world to check.
     #[arg(value_name = "WORLD", value_parser = names())]
     world: String,
-    /// The symmetry to check, for example C4 or D4 [default: all that the world claims].
+    /// The symmetry to check, for example C4, D4 or O2 (random turns and mirrors) [default: all that the world claims].
     #[arg(long)]
     group: Option<String>,
     /// Steps of random rollouts, each tried with every group element.
@@ -34,6 +37,12 @@ pub struct Args {
     /// The seed of the rollouts.
     #[arg(long, default_value_t = 0, allow_negative_numbers = true, value_parser = whole::<u64>)]
     seed: u64,
+    /// Transform what breaks the symmetry along with everything else: wind, a tilt. Then everything must hold.
+    #[arg(long)]
+    transform_cause: bool,
+    /// The controller whose states are looked at, instead of random actions.
+    #[arg(long, value_name = "NAME")]
+    controller: Option<String>,
     /// Where the states of counterexamples are saved.
     #[arg(long, value_name = "DIR", default_value = "counterexamples")]
     out: PathBuf,
@@ -54,7 +63,8 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     let world = args.size.of(&args.world)?;
     let definition = registry().get(&world.name)?;
     let claimed = || definition.symmetries(&world.settings).largest;
-    let group: Group = args.group.clone().unwrap_or_else(claimed).parse()?;
+    let symmetry: Symmetry = args.group.clone().unwrap_or_else(claimed).parse()?;
+    let group = symmetry.finite()?;
     let envs = registry().make(&world, &group, 1)?;
     let own = || definition.audit(&world.settings, &group, args.steps, args.seed);
     if envs.exact().is_none()
@@ -65,8 +75,33 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     let Some(exact) = envs.exact() else {
         bail!("the world `{}` does not say how its states transform, so it cannot be checked", world.name);
     };
+    if !symmetry.is_finite() {
+        // What has no such symmetry by its declaration is refused, and not a counterexample.
+        GroupAction::of_turns(envs.spec(), &symmetry, &[])?;
+    }
+    if args.transform_cause && envs.spec().cause.is_empty() {
+        bail!(
+            "nothing is known that breaks the symmetry of this world, so there is nothing to transform along"
+        );
+    }
+    if let Some(name) = &args.controller {
+        Named::new(name, envs.world(0))?;
+    }
+    let how = Auditing {
+        steps: args.steps,
+        seed: args.seed,
+        cause: args.transform_cause,
+        controller: args.controller.clone().filter(|name| name != "random"),
+    };
     let waiting = Waiting::for_("comparing steps", None);
-    let (name, report) = (world.name.as_str(), exact.audit(args.steps, args.seed));
+    let name = world.name.as_str();
+    let report = match symmetry.is_finite() {
+        true => exact.audit_by(&how),
+        false => {
+            let turns = some_turns(&symmetry, args.seed);
+            exact.audit_turns(&symmetry, &turns, args.steps, args.seed)
+        }
+    };
     drop(waiting);
     // What was found is said, also where nothing can be saved.
     let files = save(&report, name, &args.out, &args.force).unwrap_or_else(|error| {
@@ -76,14 +111,14 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     if args.json {
         let mut value = serde_json::to_value(&report)?;
         value["world"] = json!(name);
-        value["group"] = json!(group.name());
+        value["group"] = json!(symmetry.name());
         value["seed"] = json!(args.seed);
         for (i, file) in files.iter().enumerate().filter_map(|(i, f)| Some((i, f.as_ref()?))) {
             value["elements"][i]["counterexample"]["file"] = json!(file);
         }
         print_json(&value)?;
     } else {
-        print(&text(&report, name, group.name(), &files))?;
+        print(&text(&report, name, &symmetry, &files))?;
     }
     Ok(if report.holds { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
@@ -114,7 +149,7 @@ fn save(report: &AuditReport, world: &str, folder: &Path, force: &Force) -> Resu
         };
         std::fs::create_dir_all(folder)
             .with_context(|| format!("cannot make the folder {}", folder.display()))?;
-        let file = folder.join(format!("{world}-{}.json", element.element));
+        let file = folder.join(format!("{world}-{}.json", element.element.replace(' ', "-")));
         let mut content = serde_json::to_value(found)?;
         content["world"] = json!(world);
         content["element"] = json!(element.element);
@@ -127,26 +162,85 @@ fn save(report: &AuditReport, world: &str, folder: &Path, force: &Force) -> Resu
     Ok(files)
 }
 
-fn text(report: &AuditReport, world: &str, group: &str, files: &[Option<PathBuf>]) -> String {
+fn text(report: &AuditReport, world: &str, group: &Symmetry, files: &[Option<PathBuf>]) -> String {
     let mut text = format!(
-        "{world} under {group}: {} random steps, every one with every element, all comparisons exact\n\n",
-        report.steps
+        "{world} under {group}: {} random steps, every one with every {}, {}\n\n",
+        report.steps,
+        if group.is_finite() { "element" } else { "turn" },
+        match report.elements.iter().any(|e| e.actions.is_some()) {
+            false => "all comparisons exact".to_string(),
+            true => format!("exact, or to {STEP_ROUNDING:e} where a turn rounds"),
+        }
     );
     let verdict = |holds: bool| String::from(if holds { "holds" } else { "FAILS" });
+    // The law of the start is a column where the world says what it is, and sizes are where something is broken.
+    let starts = report.elements.iter().any(|e| e.start.is_some());
+    let sized = report.elements.iter().any(|e| e.variation.is_some_and(|v| v.most > 0.0));
+    let drawn = report
+        .elements
+        .iter()
+        .any(|e| e.start.as_ref().is_some_and(|s| s.variation.is_some_and(|v| v > 0.0)));
     let row = |e: &ElementReport| {
-        let rules = verdict(e.counterexample.is_none());
-        [e.element.clone(), rules].into_iter().chain(e.start.as_ref().map(|s| verdict(s.holds))).collect()
+        let mut row = vec![e.element.clone(), verdict(e.counterexample.is_none())];
+        if sized {
+            let size = e.variation.unwrap_or_default();
+            row.push(format!("{:.3} (at most {:.3})", size.mean, size.most));
+        }
+        row.extend(e.actions.as_ref().map(|v| verdict(v.holds)));
+        if starts {
+            row.push(e.start.as_ref().map_or("-".into(), |s| verdict(s.holds)));
+        }
+        if drawn {
+            let size = e.start.as_ref().and_then(|s| s.variation).unwrap_or_default();
+            row.push(format!("{size:.3}"));
+        }
+        row
     };
-    let rows: Vec<Vec<String>> = report.elements.iter().map(row).collect();
-    // The law of the start is a column where the world says what it is.
-    let columns = ["element", "rewards, transitions, observations, graph", "start"];
-    text += &table(&columns[..rows.first().map_or(2, Vec::len)], &rows);
-    for (element, file) in report.elements.iter().zip(files) {
+    let rows: Vec<Vec<String>> = match group.is_finite() {
+        true => report.elements.iter().map(row).collect(),
+        // One line for all turns.
+        false => {
+            let count = report.elements.len();
+            let all = |fails: &dyn Fn(&ElementReport) -> bool| match report
+                .elements
+                .iter()
+                .filter(|e| fails(e))
+                .count()
+            {
+                0 => "holds".to_string(),
+                some => format!("FAILS for {some}"),
+            };
+            let wrong = |verdict: &Option<Verdict>| verdict.as_ref().is_some_and(|v| !v.holds);
+            vec![vec![
+                format!("{count} random turns{}", if group.has_mirrors() { " and mirrors" } else { "" }),
+                all(&|e| e.counterexample.is_some()),
+                all(&|e| wrong(&e.actions)),
+                all(&|e| wrong(&e.start)),
+            ]]
+        }
+    };
+    // Vectors that agents may do, and the law of the start, are columns where there are some.
+    let first = report.elements.first();
+    let has = |of: fn(&ElementReport) -> bool| first.is_some_and(of);
+    let mut columns = vec!["element", "rewards, transitions, observations, graph"];
+    columns.extend(sized.then_some("total variation, mean"));
+    columns.extend(has(|e| e.actions.is_some()).then_some("actions"));
+    columns.extend(starts.then_some("start"));
+    columns.extend(drawn.then_some("total variation of a step's draws"));
+    text += &table(&columns, &rows);
+    let first_failure = report.elements.iter().position(|e| !e.holds).unwrap_or(0);
+    for (i, (element, file)) in report.elements.iter().zip(files).enumerate() {
+        if !group.is_finite() && i != first_failure {
+            continue;
+        }
         if let Some(found) = &element.counterexample {
             text += &format!("\n{} fails at step {}: {}\n", element.element, found.step, found.text);
             if let Some(file) = file {
                 text += &format!("  the state is saved in {}\n", file.display());
             }
+        }
+        if let Some(why) = element.actions.as_ref().and_then(|actions| actions.text.as_ref()) {
+            text += &format!("\n{} fails in what agents may do: {why}\n", element.element);
         }
         if let Some(why) = element.start.as_ref().and_then(|start| start.text.as_ref()) {
             text += &format!("\n{} fails at the start of episodes: {why}\n", element.element);
@@ -155,6 +249,9 @@ fn text(report: &AuditReport, world: &str, group: &str, files: &[Option<PathBuf>
     let rules = report.elements.iter().all(|e| e.counterexample.is_none());
     let verdict = match (report.holds, rules) {
         (true, _) => "is symmetric as far as these steps go",
+        (false, true) if report.elements.iter().any(|e| e.actions.as_ref().is_some_and(|a| !a.holds)) => {
+            "has this symmetry in its rules, and not in what agents may do"
+        }
         (false, true) => {
             "has this symmetry but for the law of its start: the best policy has it, what training meets has not"
         }

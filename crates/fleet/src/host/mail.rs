@@ -4,7 +4,7 @@ use super::{Host, Phase};
 use crate::agent::Envelope;
 use crate::member::Member;
 use crate::message::{Header, MessageKind};
-use crate::payload::{Action, Join, Welcome};
+use crate::payload::{Action, Join, Says, Welcome};
 use crate::tally::Reason;
 use equimarl_nn::Choice;
 
@@ -55,7 +55,11 @@ impl Host {
                 if self.guests[index].action.is_some() {
                     return Err(Reason::Duplicate);
                 }
-                let action = Action::read(payload, self.spec.actions.count(), self.brain.rounds)?;
+                let mut action = Action::read(payload, Says::of(&self.spec.actions), self.brain.rounds)?;
+                if let Some((bound, _)) = self.spec.actions.vectors() {
+                    action.vector.iter_mut().for_each(|x| *x *= bound);
+                    self.spec.actions.check_vectors(&action.vector).map_err(|_| Reason::Malformed)?;
+                }
                 if !self.signer.holds(header.sender, bytes) {
                     return Err(Reason::Forged);
                 }

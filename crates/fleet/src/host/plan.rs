@@ -3,6 +3,7 @@
 use crate::message::StepId;
 use crate::payload::Action;
 use equimarl_nn::Choice;
+use equimarl_worlds::Joint;
 use std::time::Duration;
 
 /// What is run, and how patient everybody is.
@@ -52,7 +53,7 @@ pub struct Moment {
     /// Who heard whom: (agent, neighbour).
     pub edges: Vec<(u32, u32)>,
     /// What was done.
-    pub actions: Vec<usize>,
+    pub actions: Joint,
     /// What each agent said, if it did.
     pub said: Vec<Option<Action>>,
 }

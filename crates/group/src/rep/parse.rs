@@ -76,10 +76,11 @@ impl<'a> Parser<'a> {
                     return Ok(rep.clone());
                 }
                 let rep = match name {
-                    "trivial" => Rep::trivial(self.group),
+                    "trivial" | "freq0" => Rep::trivial(self.group),
                     "sign" => Rep::sign(self.group)?,
                     "regular" => Rep::regular(self.group)?,
-                    "rotation" => Rep::rotation(self.group, 1)?,
+                    "rotation" | "freq1" => Rep::rotation(self.group, 1)?,
+                    "freq2" => Rep::rotation(self.group, 2)?,
                     "natural" => Rep::natural(self.group)?,
                     "" => {
                         let found = match self.cursor.peek() {

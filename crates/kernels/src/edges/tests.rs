@@ -90,6 +90,18 @@ proptest! {
         for (found, expected) in [&means, &own, &edges, &sent].into_iter().zip(oracle(&case)) {
             prop_assert_eq!(deviation(found, &expected), 0.0);
         }
+        // In halves, with the ReLU in between: the same bits.
+        let (mut rows, mut again) = (case.edges.clone(), vec![7.0; agents * case.columns.stride]);
+        halves::sum(&case.graph, width, &case.own, case.sent.as_deref(), &mut rows).unwrap();
+        rows.iter_mut().for_each(|z| *z = z.max(0.0));
+        halves::mean(&case.graph, case.columns, &rows, &mut again).unwrap();
+        prop_assert_eq!(&again, &means);
+        let (mut dz, mut down, mut back) = (nan(rows.len()), nan(own.len()), nan(sent.len()));
+        halves::mean_backward(&case.graph, case.columns, &case.dmeans, &mut dz).unwrap();
+        dz.iter_mut().zip(&rows).for_each(|(d, m)| *d = if *m > 0.0 { *d } else { 0.0 });
+        let tells = case.sent.is_some().then_some(&mut back[..]);
+        halves::sum_backward(&case.graph, width, Gradients { own: &mut down, edges: &mut dz, sent: tells }).unwrap();
+        prop_assert_eq!((&down, &dz, &back), (&own, &edges, &sent));
         // One agent after the other: the same bits.
         let mut e = 0;
         for (i, list) in case.lists.iter().enumerate() {
@@ -99,6 +111,11 @@ proptest! {
             });
             let mut mean = vec![f32::NAN; width];
             one(&case.own[i * width..][..width], sent.as_deref(), &mut messages, &mut mean).unwrap();
+            prop_assert_eq!(&mean, &means[i * case.columns.stride + 2..][..width]);
+            let mut rows = case.edges[e * width..][..list.len() * width].to_vec();
+            halves::sum_one(&case.own[i * width..][..width], sent.as_deref(), &mut rows).unwrap();
+            rows.iter_mut().for_each(|z| *z = z.max(0.0));
+            halves::mean_one(&rows, &mut mean).unwrap();
             prop_assert_eq!(&mean, &means[i * case.columns.stride + 2..][..width]);
             e += list.len();
         }

@@ -1,4 +1,4 @@
-//! The six ways to learn.
+//! The ways to learn.
 
 use crate::error::{Error, Result};
 use equimarl_nn::NetworkKind;
@@ -22,6 +22,14 @@ pub enum Method {
     CentralEquivariant,
     /// One network for the whole team without symmetry.
     CentralPlain,
+    /// The equivariant network of the symmetry that is left: of what an audit finds to hold.
+    Subgroup,
+    /// The equivariant network, told what breaks the symmetry: wind, a tilt.
+    Cause,
+    /// Equivariant at first, with weights that may leave the symmetry and are pulled back.
+    Relaxed,
+    /// The plain network, as wide as the equivariant one is when it is realised.
+    PlainWide,
 }
 
 /// What full augmentation divides the new probability of a turned copy by.
@@ -52,13 +60,17 @@ pub enum EncoderChoice {
 
 impl Method {
     /// All methods.
-    pub const ALL: [Method; 6] = [
+    pub const ALL: [Method; 10] = [
         Method::Equivariant,
         Method::Plain,
         Method::AugmentRandom,
         Method::AugmentFull,
         Method::CentralEquivariant,
         Method::CentralPlain,
+        Method::Subgroup,
+        Method::Cause,
+        Method::Relaxed,
+        Method::PlainWide,
     ];
 
     /// Everything that there is to know about a method: its name, the network that it trains, and what it does with the
@@ -72,6 +84,10 @@ impl Method {
             Method::AugmentFull => ("augment-full", NetworkKind::Plain, Full),
             Method::CentralEquivariant => ("central-equivariant", NetworkKind::CentralEquivariant, Nothing),
             Method::CentralPlain => ("central-plain", NetworkKind::CentralPlain, Nothing),
+            Method::Subgroup => ("subgroup", NetworkKind::Equivariant, Nothing),
+            Method::Cause => ("cause", NetworkKind::Equivariant, Nothing),
+            Method::Relaxed => ("relaxed", NetworkKind::Relaxed, Nothing),
+            Method::PlainWide => ("plain-wide", NetworkKind::Plain, Nothing),
         }
     }
 

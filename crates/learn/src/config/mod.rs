@@ -60,6 +60,9 @@ pub struct TrainConfig {
     /// Whether rewards are divided by a running deviation of returns, so that their unit does not matter.
     #[serde(default)]
     pub scale_returns: bool,
+    /// For the method `relaxed`: how strongly weights that left the symmetry are pulled back; `inf` lets none leave.
+    #[serde(default = "usual_penalty")]
+    pub penalty: f64,
     /// For full augmentation: what the new probability of a turned copy is compared with.
     #[serde(default)]
     pub augment_ratio: AugmentRatio,
@@ -81,6 +84,10 @@ pub struct TrainConfig {
     pub from: String,
     /// The world.
     pub world: WorldConfig,
+}
+
+fn usual_penalty() -> f64 {
+    10.0
 }
 
 /// States per iteration that fit into memory.
@@ -209,6 +216,17 @@ impl TrainConfig {
                 ),
             );
         }
+        // A group that is none is refused when its world is made.
+        let endless = self.symmetry().is_ok_and(|symmetry| !symmetry.is_finite());
+        if endless && self.method.augmentation() == Augmentation::Full {
+            return wrong(
+                "group",
+                format!(
+                    "is {}, which has no end of turned copies; augment-random draws some of them",
+                    self.group
+                ),
+            );
+        }
         for (key, value, most) in [
             ("clip", self.clip, 1.0),
             ("discount", self.discount, 1.0),
@@ -220,6 +238,12 @@ impl TrainConfig {
             if !(value >= 0.0 && value <= most) {
                 return wrong(key, format!("must be between 0 and {most}, not {value}"));
             }
+        }
+        if self.penalty.is_nan() || self.penalty < 0.0 {
+            return wrong(
+                "penalty",
+                format!("must be 0 or more (inf lets no weight leave the symmetry), not {}", self.penalty),
+            );
         }
         if self.warm_up > 1_000_000 {
             return wrong("warm_up", format!("must be at most 1000000, not {}", self.warm_up));

@@ -2,6 +2,7 @@
 
 use super::{AugmentRatio, EncoderChoice, Method, TrainConfig};
 use crate::error::{Error, Result};
+use crate::left::left;
 use equimarl_worlds::{Registry, WorldConfig};
 
 /// The presets.
@@ -22,7 +23,10 @@ impl TrainConfig {
         let paper = TrainConfig {
             preset: "paper".into(),
             method,
-            group: definition.symmetries(&world.settings).usual,
+            group: match method {
+                Method::Subgroup => left(registry, &world)?,
+                _ => definition.symmetries(&world.settings).usual,
+            },
             seed: 0,
             steps: 100_000,
             learning_rate: 1e-3,
@@ -39,6 +43,7 @@ impl TrainConfig {
             gradient_clip: 1.0,
             normalise_advantages: false,
             scale_returns: false,
+            penalty: super::usual_penalty(),
             augment_ratio: AugmentRatio::Copy,
             warm_up: 0,
             evaluate_every: 25_000,

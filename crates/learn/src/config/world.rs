@@ -1,19 +1,27 @@
 //! The world and the network of a run.
 
-use super::TrainConfig;
+use super::{Method, TrainConfig};
 use crate::error::Result;
-use crate::interface::interface;
-use equimarl_group::Group;
-use equimarl_nn::NetworkConfig;
+use crate::interface::{interface_under, told_interface};
+use equimarl_group::{Group, Symmetry};
+use equimarl_nn::{NetworkConfig, NetworkKind};
 use equimarl_worlds::{Envs, Registry};
 
 impl TrainConfig {
-    /// The group of the world and of augmentation.
+    /// The symmetry of the network and of augmentation.
+    ///
+    /// # Errors
+    /// If there is none of this name.
+    pub fn symmetry(&self) -> Result<Symmetry> {
+        Ok(self.group.parse()?)
+    }
+
+    /// The group that the world is put under: that of its name, or the quarter turns (and mirrors) of SO2 and O2.
     ///
     /// # Errors
     /// If it is not one.
     pub fn group(&self) -> Result<Group> {
-        Ok(self.group.parse()?)
+        Ok(self.symmetry()?.finite()?)
     }
 
     /// Environments of this run's world, none of them started.
@@ -32,9 +40,26 @@ impl TrainConfig {
     /// # Errors
     /// If the group does not act on the world.
     pub fn network(&self, registry: &Registry) -> Result<NetworkConfig> {
-        let kind = self.method.kind();
-        let group = if kind.is_plain() { Group::cyclic(1)? } else { self.group()? };
-        let envs = registry.make(&self.world, &group, 1)?;
-        Ok(NetworkConfig::usual(interface(envs.spec(), kind)?, kind, &group))
+        let mut kind = self.method.kind();
+        if kind == NetworkKind::Relaxed && self.penalty.is_infinite() {
+            kind = NetworkKind::Equivariant;
+        }
+        let wide = self.method == Method::PlainWide;
+        let none = kind.is_plain() && !wide;
+        let symmetry = if none { Symmetry::Finite(Group::cyclic(1)?) } else { self.symmetry()? };
+        let envs = registry.make(&self.world, &symmetry.finite()?, 1)?;
+        let usual = |kind| -> Result<NetworkConfig> {
+            Ok(NetworkConfig::under(interface_under(envs.spec(), kind, &symmetry)?, kind, &symmetry))
+        };
+        let config = match self.method {
+            Method::Cause => {
+                let interface = told_interface(envs.spec(), kind, &symmetry)?;
+                NetworkConfig::under(interface, kind, &symmetry)
+            }
+            Method::PlainWide => usual(NetworkKind::Equivariant)?.as_wide()?,
+            _ => usual(kind)?,
+        };
+        config.symmetry()?;
+        Ok(config)
     }
 }

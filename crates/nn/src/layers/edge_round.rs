@@ -7,18 +7,17 @@
 //! f_i' = relu(W_u \[f_i (+) mean_0 (+) mean_1 ...\] + b_u)
 //!
 //! The paper's messages are linear in what is heard, so many things together would only tell the mean of where they are.
-//! Here every edge has a ReLU of its own. Senders that do not act keep their features in every round.
+//! Here every edge has a ReLU of its own. Senders that do not act keep their features in every round. Where channels turn, gates
+//! stand in place of ReLUs.
 
 use super::messages::{Heard, Messages, MessagesWeights, MessagesWork, Sent};
 use super::stack::{check_weights, not_its_coefficients};
-use super::{Linear, LinearWork, Space};
+use super::{Dense, DenseWeights, DenseWork, LinearWork, Space};
 use crate::error::{Error, Result};
 use crate::ranges::trimmed_mean;
 use equimarl_group::Rep;
 use equimarl_kernels::edges::Columns;
-use equimarl_kernels::linear::Packed;
 use equimarl_kernels::messages::Graph;
-use std::slice::from_ref;
 
 #[cfg(test)]
 mod tests;
@@ -28,7 +27,7 @@ mod tests;
 pub struct EdgeRound {
     /// Those of other agents first.
     messages: Vec<Messages>,
-    update: Linear,
+    update: Dense,
     features: usize,
 }
 
@@ -36,7 +35,7 @@ pub struct EdgeRound {
 #[derive(Clone, Debug, Default)]
 pub struct EdgeRoundWeights {
     messages: Vec<MessagesWeights>,
-    update: Packed,
+    update: DenseWeights,
 }
 
 /// What a round keeps for its backward pass, and working memory; reuse it to avoid allocation.
@@ -46,6 +45,7 @@ pub struct EdgeRoundWork {
     /// Rows of own features and the mean message of each kind.
     input: Vec<f32>,
     dinput: Vec<f32>,
+    update: DenseWork,
     dense: LinearWork,
 }
 
@@ -63,13 +63,17 @@ impl EdgeRound {
         for _ in &messages {
             input = input.plus(output)?;
         }
-        let update = Linear::new(&input, from_ref(output), true)?;
-        Ok(EdgeRound { messages, update, features: features.dim() })
+        Ok(EdgeRound::of(messages, Dense::relu(&input, output)?, features))
+    }
+
+    /// From messages of each kind, those of agents first, and what makes features of them.
+    pub(crate) fn of(messages: Vec<Messages>, update: Dense, features: &Rep) -> EdgeRound {
+        EdgeRound { messages, update, features: features.dim() }
     }
 
     /// The spaces of the messages of each kind, then that of the update.
     pub fn spaces(&self) -> impl Iterator<Item = &Space> {
-        self.messages.iter().map(Messages::space).chain(self.update.parts())
+        self.messages.iter().flat_map(Messages::spaces).chain(self.update.spaces())
     }
 
     /// Numbers of an output row.
@@ -142,7 +146,7 @@ impl EdgeRound {
         if kinds.next().is_some() {
             return Err(self.other_kinds());
         }
-        self.update.forward(&weights.update, &work.input, out)
+        self.update.forward(&weights.update, &work.input, &mut work.update, out)
     }
 
     /// The round of one agent, from what it received of other agents and of all other kinds: the same bits as in
@@ -221,7 +225,7 @@ impl EdgeRound {
             }
             trimmed_mean(&rows, width, &mut work.input[self.features..][..width]);
         }
-        self.update.forward(&weights.update, &work.input, out)
+        self.update.forward(&weights.update, &work.input, &mut work.update, out)
     }
 
     /// Given what went into the last forward pass, its output and the gradient of that: writes the gradient of the features,
@@ -248,10 +252,10 @@ impl EdgeRound {
         if work.messages.len() != self.kinds() || dothers.len() + 1 != self.kinds() {
             return Err(self.other_kinds());
         }
-        let EdgeRoundWork { messages: works, input, dinput, dense } = work;
+        let EdgeRoundWork { messages: works, input, dinput, update, dense } = work;
         dinput.resize(input.len(), 0.0);
         let (mut rest, last) = gradients.split_at_mut(gradients.len() - self.update.parameters());
-        self.update.backward(&weights.update, (input, out), dout, dense, dinput, last)?;
+        self.update.backward(&weights.update, (input, out), dout, update, dense, dinput, last)?;
         let stride = self.columns(0).stride;
         for (own, row) in dfeatures.chunks_exact_mut(self.features).zip(dinput.chunks_exact(stride)) {
             own.copy_from_slice(&row[..self.features]);

@@ -2,13 +2,15 @@
 //! hears, zero if there are none. W (L_g (+) E_g (+) L_g) = L_g W, so that the mean turns when everything else turns.
 //!
 //! W \[f_i (+) e_ij (+) f_j\] = A f_i + B e_ij + C f_j: A f_i + b is computed once per receiver and C f_j once per sender, and an
-//! edge costs B e_ij and two additions. A sender that has nothing to tell but where it is has no C.
+//! edge costs B e_ij and two additions. A sender that has nothing to tell but where it is has no C. Where channels turn, every
+//! edge has a gate in place of the ReLU.
 
+use super::gate::{Gate, GateShape, GateWeights, GateWork};
 use super::stack::not_its_coefficients;
 use super::{LinearWork, Space, check_relu};
 use crate::error::Result;
 use equimarl_group::Rep;
-use equimarl_kernels::edges::{self, Columns};
+use equimarl_kernels::edges::{self, Columns, halves};
 use equimarl_kernels::linear::{Gradients, Linear, Packed, Realiser};
 use equimarl_kernels::messages::Graph;
 use equimarl_kernels::realise::Realisation;
@@ -33,6 +35,7 @@ pub struct Messages {
     edge: Part,
     /// C, if senders have features.
     sent: Option<Part>,
+    gate: Option<Box<Gate>>,
 }
 
 /// Whom the agents hear of one kind, across which vectors, and the features of those: a row per sender that the graph
@@ -62,6 +65,7 @@ pub struct MessagesWeights {
     own: Packed,
     edge: Packed,
     sent: Packed,
+    gate: GateWeights,
 }
 
 /// What is kept for the backward pass, and working memory; reuse it to avoid allocation.
@@ -73,6 +77,10 @@ pub struct MessagesWork {
     down: Vec<f32>,
     dsent: Vec<f32>,
     dmessages: Vec<f32>,
+    /// What goes into the gate of every edge, and its gradient.
+    candidates: Vec<f32>,
+    dcandidates: Vec<f32>,
+    gate: GateWork,
     dense: LinearWork,
     /// The gradient of the receivers' features by way of these messages.
     pub(super) dfeatures: Vec<f32>,
@@ -129,6 +137,24 @@ impl Messages {
     /// If a ReLU would break the symmetry of the messages.
     pub fn new(features: &Rep, edge: &Rep, senders: Option<&Rep>, output: &Rep) -> Result<Messages> {
         check_relu(output)?;
+        Messages::by(features, edge, senders, output, None)
+    }
+
+    /// The same where channels turn: every edge has a gate of this shape.
+    ///
+    /// # Errors
+    /// If only the zero map is equivariant.
+    pub fn gated(features: &Rep, edge: &Rep, senders: Option<&Rep>, shape: &GateShape) -> Result<Messages> {
+        Messages::by(features, edge, senders, &shape.candidates()?, Some(Box::new(Gate::new(shape)?)))
+    }
+
+    fn by(
+        features: &Rep,
+        edge: &Rep,
+        senders: Option<&Rep>,
+        output: &Rep,
+        gate: Option<Box<Gate>>,
+    ) -> Result<Messages> {
         let mut input = features.clone().plus(edge)?;
         let (first, second) = (features.dim(), input.dim());
         if let Some(senders) = senders {
@@ -140,17 +166,18 @@ impl Messages {
             edge: Part::new(&space, first..second, false)?,
             sent: senders.map(|_| Part::new(&space, second..input.dim(), false)).transpose()?,
             space,
+            gate,
         })
     }
 
-    /// The space of W and b.
-    pub fn space(&self) -> &Space {
-        &self.space
+    /// The space of W and b, and those of the gate.
+    pub fn spaces(&self) -> impl Iterator<Item = &Space> {
+        [&*self.space].into_iter().chain(self.gate.iter().flat_map(|gate| gate.spaces()))
     }
 
     /// The number of coefficients.
     pub fn parameters(&self) -> usize {
-        self.space.parameters()
+        self.space.parameters() + self.gate.as_ref().map_or(0, |gate| gate.parameters())
     }
 
     /// Puts the weights in the orders that the passes read them.
@@ -158,7 +185,14 @@ impl Messages {
     /// # Errors
     /// If the number of coefficients does not fit.
     pub fn realise(&self, parameters: &[f32], weights: &mut MessagesWeights) -> Result<()> {
-        let MessagesWeights { own, edge, sent } = weights;
+        let linear = self.space.parameters();
+        if parameters.len() != self.parameters() {
+            return Err(not_its_coefficients(parameters.len()));
+        }
+        if let Some(gate) = &self.gate {
+            gate.realise(&parameters[linear..], &mut weights.gate)?;
+        }
+        let (parameters, MessagesWeights { own, edge, sent, .. }) = (&parameters[..linear], weights);
         for (part, packed) in [(Some(&self.own), own), (Some(&self.edge), edge), (self.sent.as_ref(), sent)] {
             if let Some(part) = part {
                 part.kernel.realise(&part.realiser, parameters, packed)?;
@@ -179,13 +213,16 @@ impl Messages {
         work: &mut MessagesWork,
         (means, columns): (&mut [f32], Columns),
     ) -> Result<()> {
-        self.own.forward(&weights.own, features, &mut work.own)?;
-        self.edge.forward(&weights.edge, heard.edges, &mut work.messages)?;
-        if let Some(part) = &self.sent {
-            part.forward(&weights.sent, heard.senders, &mut work.sent)?;
-        }
+        self.parts(weights, features, heard.edges, heard.senders, work)?;
         let sent = self.sent.as_ref().map(|_| &work.sent[..]);
-        Ok(edges::forward(heard.graph, columns, &work.own, sent, &mut work.messages, means)?)
+        let Some(gate) = &self.gate else {
+            return Ok(edges::forward(heard.graph, columns, &work.own, sent, &mut work.messages, means)?);
+        };
+        let width = self.edge.kernel.outputs();
+        halves::sum(heard.graph, width, &work.own, sent, &mut work.candidates)?;
+        work.messages.resize(heard.graph.edges() * gate.outputs(), 0.0);
+        gate.forward(&weights.gate, &work.candidates, &mut work.gate, &mut work.messages)?;
+        Ok(halves::mean(heard.graph, columns, &work.messages, means)?)
     }
 
     /// The mean message of one agent, from what it received: the same bits as in [`Messages::forward`].
@@ -200,13 +237,33 @@ impl Messages {
         work: &mut MessagesWork,
         mean: &mut [f32],
     ) -> Result<()> {
-        self.own.forward(&weights.own, own, &mut work.own)?;
-        self.edge.forward(&weights.edge, heard.edges, &mut work.messages)?;
-        if let Some(part) = &self.sent {
-            part.forward(&weights.sent, heard.features, &mut work.sent)?;
-        }
+        self.parts(weights, own, heard.edges, heard.features, work)?;
         let sent = self.sent.as_ref().map(|_| &work.sent[..]);
-        Ok(edges::one(&work.own, sent, &mut work.messages, mean)?)
+        let Some(gate) = &self.gate else {
+            return Ok(edges::one(&work.own, sent, &mut work.messages, mean)?);
+        };
+        halves::sum_one(&work.own, sent, &mut work.candidates)?;
+        work.messages.resize(work.candidates.len() / self.edge.kernel.outputs() * gate.outputs(), 0.0);
+        gate.forward(&weights.gate, &work.candidates, &mut work.gate, &mut work.messages)?;
+        Ok(halves::mean_one(&work.messages, mean)?)
+    }
+
+    /// A f_i + b, B e_ij, which goes to the messages or to their gates, and C f_j.
+    fn parts(
+        &self,
+        weights: &MessagesWeights,
+        own: &[f32],
+        edges: &[f32],
+        senders: &[f32],
+        work: &mut MessagesWork,
+    ) -> Result<()> {
+        self.own.forward(&weights.own, own, &mut work.own)?;
+        let rows = if self.gate.is_some() { &mut work.candidates } else { &mut work.messages };
+        self.edge.forward(&weights.edge, edges, rows)?;
+        match &self.sent {
+            Some(part) => part.forward(&weights.sent, senders, &mut work.sent),
+            None => Ok(()),
+        }
     }
 
     /// Given what went into the last forward pass and the gradient of the means: writes those of receivers' and senders'
@@ -226,18 +283,32 @@ impl Messages {
         if gradients.len() != self.parameters() {
             return Err(not_its_coefficients(gradients.len()));
         }
-        let MessagesWork { own, sent, messages, down, dsent, dmessages, dense, dfeatures, dsenders } = work;
+        let MessagesWork { own, sent, messages, down, dsent, dmessages, dense, dfeatures, dsenders, .. } =
+            work;
         down.resize(own.len(), 0.0);
         dmessages.resize(messages.len(), 0.0);
         dsent.resize(sent.len(), 0.0);
-        let into = edges::Gradients {
-            own: down,
-            edges: dmessages,
-            sent: self.sent.as_ref().map(|_| &mut dsent[..]),
+        let (gradients, last) = gradients.split_at_mut(self.space.parameters());
+        let dsum = match &self.gate {
+            None => {
+                let sent = self.sent.as_ref().map(|_| &mut dsent[..]);
+                let into = edges::Gradients { own: down, edges: dmessages, sent };
+                edges::backward(heard.graph, columns, messages, dmeans, into)?;
+                dmessages
+            }
+            Some(gate) => {
+                let (y, dy) = (&work.candidates, &mut work.dcandidates);
+                halves::mean_backward(heard.graph, columns, dmeans, dmessages)?;
+                dy.resize(y.len(), 0.0);
+                gate.backward(&weights.gate, y, &mut work.gate, dmessages, dy, last)?;
+                let sent = self.sent.as_ref().map(|_| &mut dsent[..]);
+                let into = edges::Gradients { own: down, edges: dy, sent };
+                halves::sum_backward(heard.graph, self.edge.kernel.outputs(), into)?;
+                dy
+            }
         };
-        edges::backward(heard.graph, columns, messages, dmeans, into)?;
         self.own.backward(&weights.own, (features, down), dense, Some(dfeatures), gradients)?;
-        self.edge.backward(&weights.edge, (heard.edges, dmessages), dense, None, gradients)?;
+        self.edge.backward(&weights.edge, (heard.edges, dsum), dense, None, gradients)?;
         match &self.sent {
             Some(part) => {
                 part.backward(&weights.sent, (heard.senders, dsent), dense, Some(dsenders), gradients)

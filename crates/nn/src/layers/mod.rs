@@ -4,18 +4,24 @@
 //! the coefficients of its weight, then those of its bias. `realise` puts them in the orders that the kernels read,
 //! `backward` adds to a slice of gradients of the same layout.
 
+mod channels;
+mod dense;
 mod dictionary;
 mod edge_round;
 mod encoder;
+mod gate;
 mod linear;
 mod messages;
 mod round;
 mod space;
 mod stack;
 
+pub use channels::Channels;
+pub use dense::{Dense, DenseWeights, DenseWork};
 pub use dictionary::{Dictionary, DictionaryWeights, DictionaryWork};
 pub use edge_round::{EdgeRound, EdgeRoundWeights, EdgeRoundWork};
 pub use encoder::{Encoder, EncoderConfig, EncoderWork};
+pub use gate::{Gate, GateShape, GateWeights, GateWork};
 pub use linear::{Linear, LinearWork};
 pub use messages::{Heard, Messages, MessagesWeights, MessagesWork, Sent};
 pub use round::{MessageRound, RoundWork};

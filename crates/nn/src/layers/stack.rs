@@ -1,15 +1,14 @@
-//! Feature vectors to group channels: y = relu(W_n ... relu(W_1 x + b_1) ... + b_n), every W_k and b_k equivariant.
+//! Feature vectors to group channels: y = relu(W_n ... relu(W_1 x + b_1) ... + b_n), every W_k and b_k equivariant; or with a gate
+//! in place of every ReLU.
 
-use super::{Linear, LinearWork, Space};
+use super::{Dense, DenseWeights, DenseWork, LinearWork, Space};
 use crate::error::{Error, Result};
 use equimarl_group::Rep;
-use equimarl_kernels::linear::Packed;
-use std::slice::from_ref;
 
-/// Equivariant linear layers one after the other, with a ReLU after each.
+/// Equivariant layers one after the other.
 #[derive(Clone, Debug)]
 pub struct Stack {
-    layers: Vec<Linear>,
+    layers: Vec<Dense>,
     inputs: usize,
 }
 
@@ -22,6 +21,7 @@ pub struct StackWork {
     /// That of the input, which nobody asks for.
     dx: Vec<f32>,
     dense: LinearWork,
+    works: Vec<DenseWork>,
 }
 
 impl StackWork {
@@ -44,22 +44,31 @@ impl StackWork {
 }
 
 impl Stack {
-    /// From `input` through each of `outputs`, of which there is at least one.
+    /// From `input` through each of `outputs`, of which there is at least one, with a ReLU after each.
     ///
     /// # Errors
     /// If only the zero map is equivariant, or a ReLU would break the symmetry of an output.
     pub fn new(input: &Rep, outputs: &[Rep]) -> Result<Stack> {
-        if outputs.is_empty() {
-            return Err(Error::BadNetwork("an encoder of feature vectors has at least one layer".into()));
-        }
         let inputs = [input].into_iter().chain(outputs);
-        let layers = inputs.zip(outputs).map(|(i, o)| Linear::new(i, from_ref(o), true));
-        Ok(Stack { layers: layers.collect::<Result<_>>()?, inputs: input.dim() })
+        let layers = inputs.zip(outputs).map(|(i, o)| Dense::relu(i, o));
+        Stack::of(layers.collect::<Result<_>>()?)
+    }
+
+    /// These layers, of which there is at least one, each taking what the one before gives.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub fn of(layers: Vec<Dense>) -> Result<Stack> {
+        let first = layers.first().and_then(|layer| layer.spaces().next());
+        let Some(inputs) = first.map(|space| space.input().dim()) else {
+            return Err(Error::BadNetwork("an encoder of feature vectors has at least one layer".into()));
+        };
+        Ok(Stack { layers, inputs })
     }
 
     /// The spaces of its layers.
     pub fn spaces(&self) -> impl Iterator<Item = &Space> {
-        self.layers.iter().flat_map(Linear::parts)
+        self.layers.iter().flat_map(Dense::spaces)
     }
 
     /// Numbers of an input row.
@@ -69,20 +78,20 @@ impl Stack {
 
     /// Numbers of an output row.
     pub fn outputs(&self) -> usize {
-        self.layers.last().map_or(0, Linear::outputs)
+        self.layers.last().map_or(0, Dense::outputs)
     }
 
     /// The number of coefficients.
     pub fn parameters(&self) -> usize {
-        self.layers.iter().map(Linear::parameters).sum()
+        self.layers.iter().map(Dense::parameters).sum()
     }
 
     /// Puts the weights in the orders that the passes read them.
     ///
     /// # Errors
     /// If the number of coefficients does not fit.
-    pub fn realise(&self, parameters: &[f32], weights: &mut Vec<Packed>) -> Result<()> {
-        weights.resize_with(self.layers.len(), Packed::default);
+    pub fn realise(&self, parameters: &[f32], weights: &mut Vec<DenseWeights>) -> Result<()> {
+        weights.resize_with(self.layers.len(), DenseWeights::default);
         let mut rest = parameters;
         for (layer, packed) in self.layers.iter().zip(weights) {
             let (part, after) = rest.split_at(layer.parameters().min(rest.len()));
@@ -96,15 +105,21 @@ impl Stack {
     ///
     /// # Errors
     /// If the rows do not have the dimension of the input representation, or `weights` are another layer's.
-    pub fn forward<'a>(&self, weights: &[Packed], x: &[f32], work: &'a mut StackWork) -> Result<&'a [f32]> {
+    pub fn forward<'a>(
+        &self,
+        weights: &[DenseWeights],
+        x: &[f32],
+        work: &'a mut StackWork,
+    ) -> Result<&'a [f32]> {
         check_weights(weights.len(), self.layers.len())?;
         work.outputs.resize_with(self.layers.len(), Vec::new);
+        work.works.resize_with(self.layers.len(), DenseWork::default);
         let rows = x.len() / self.inputs;
         for (i, (layer, packed)) in self.layers.iter().zip(weights).enumerate() {
             let (before, after) = work.outputs.split_at_mut(i);
             let out = &mut after[0];
             out.resize(rows * layer.outputs(), 0.0);
-            layer.forward(packed, before.last().map_or(x, Vec::as_slice), out)?;
+            layer.forward(packed, before.last().map_or(x, Vec::as_slice), &mut work.works[i], out)?;
         }
         Ok(work.output())
     }
@@ -116,7 +131,7 @@ impl Stack {
     /// If a length does not fit.
     pub fn backward(
         &self,
-        weights: &[Packed],
+        weights: &[DenseWeights],
         x: &[f32],
         work: &mut StackWork,
         gradients: &mut [f32],
@@ -125,8 +140,8 @@ impl Stack {
         if gradients.len() != self.parameters() {
             return Err(not_its_coefficients(gradients.len()));
         }
-        let StackWork { outputs, gradients: back, dx, dense } = work;
-        if (outputs.len(), back.len()) != (self.layers.len(), self.layers.len()) {
+        let StackWork { outputs, gradients: back, dx, dense, works } = work;
+        if [outputs.len(), back.len(), works.len()] != [self.layers.len(); 3] {
             return Err(Error::BadBatch("the gradients do not belong to the last forward pass".into()));
         }
         let mut rest = gradients;
@@ -138,7 +153,7 @@ impl Stack {
             };
             dx.resize(x.len(), 0.0);
             let (others, own) = rest.split_at_mut(rest.len() - layer.parameters());
-            layer.backward(packed, (x, &outputs[i]), &mut after[0], dense, dx, own)?;
+            layer.backward(packed, (x, &outputs[i]), &mut after[0], &mut works[i], dense, dx, own)?;
             rest = others;
         }
         Ok(())

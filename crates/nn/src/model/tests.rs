@@ -33,7 +33,13 @@ fn small() -> Network {
     let group = "C4".parse().unwrap();
     let widths = Widths { convolutions: [4, 4], rounds: vec![4, 4], hidden: vec![] };
     let interface = worlds::wildlife(3, 5, &group);
-    let config = NetworkConfig { interface, kind: NetworkKind::Equivariant, group: "C4".into(), widths };
+    let config = NetworkConfig {
+        interface,
+        kind: NetworkKind::Equivariant,
+        group: "C4".into(),
+        channels: String::new(),
+        widths,
+    };
     Network::init(&config, &mut numbers(2)).unwrap()
 }
 

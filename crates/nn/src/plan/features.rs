@@ -8,7 +8,7 @@
 use super::{Layer, MAX_LAYERS, MAX_NAME, MAX_TERMS, Role, bad, plane_rep};
 use crate::config::{Interface, MAX_WIDTH, NetworkConfig};
 use crate::error::Result;
-use equimarl_group::{Group, Rep};
+use equimarl_group::{Group, Rep, Symmetry};
 
 /// The longest text of a representation of features.
 const MAX_FEATURE_TEXT: usize = 4096;
@@ -73,6 +73,9 @@ impl NetworkConfig {
 
     /// The encoders and rounds, and the features after the last one.
     pub(super) fn feature_layers(&self, group: &Group) -> Result<(Vec<Layer>, Rep)> {
+        if let symmetry @ (Symmetry::So2 | Symmetry::O2) = self.symmetry()? {
+            return self.turning_layers(&symmetry);
+        }
         if group.order() > MAX_ORDER {
             return bad(format!(
                 "{group} has {} elements, and networks for feature vectors are built for at most {MAX_ORDER}",
@@ -90,7 +93,7 @@ impl NetworkConfig {
             }
             Ok(features)
         };
-        let mut features = encoder("", "an agent's features", &interface.features)?;
+        let seen = encoder("", "an agent's features", &interface.features)?;
         let mut senders = vec![];
         for kind in &interface.senders {
             senders.push(match kind.features.as_str() {
@@ -102,6 +105,7 @@ impl NetworkConfig {
                 )?),
             });
         }
+        let mut features = self.told(group, &seen)?;
         let edge = self.edge_rep(group)?;
         for (i, &width) in self.widths.rounds.iter().enumerate() {
             let (round, output) = (format!("round{}", i + 1), self.channels(group, width)?);
@@ -119,7 +123,7 @@ impl NetworkConfig {
                 update = update.plus(&output)?;
             }
             layers.push(Layer::new(Role::Update, format!("{round}.update"), &update, &output));
-            features = output;
+            features = self.told(group, &output)?;
         }
         Ok((layers, features))
     }
@@ -164,7 +168,7 @@ impl Interface {
 
 /// How the group acts on features. Products and images are left out of the language here: a few letters of them make
 /// gigabytes.
-fn feature_rep(group: &Group, what: &str, text: &str) -> Result<Rep> {
+pub(super) fn feature_rep(group: &Group, what: &str, text: &str) -> Result<Rep> {
     if text.len() > MAX_FEATURE_TEXT {
         return bad(format!(
             "the representation of {what} takes more than {MAX_FEATURE_TEXT} bytes to write"

@@ -126,6 +126,8 @@ pub struct State {
     pub edges: Vec<(usize, usize, [f32; 2])>,
     /// Agents that only a central network knows of.
     pub blind: usize,
+    /// What breaks the symmetry, if the network is told.
+    pub cause: Vec<f32>,
 }
 
 impl State {
@@ -140,12 +142,12 @@ impl State {
                 }
             }
         }
-        State { keys, edges, blind: 0 }
+        State { keys, edges, blind: 0, cause: vec![] }
     }
 
     /// A state that is one image, for central networks.
     pub fn central(screen: Screen, agents: usize, density: f64, random: &mut Random) -> State {
-        State { keys: vec![screen.random(density, random)], edges: vec![], blind: agents }
+        State { keys: vec![screen.random(density, random)], edges: vec![], blind: agents, cause: vec![] }
     }
 
     /// The state turned by g; agents keep their index.
@@ -156,6 +158,7 @@ impl State {
             keys: self.keys.iter().map(|key| screen.turn(plane, g, key)).collect(),
             edges: self.edges.iter().map(edge).collect(),
             blind: self.blind,
+            cause: self.cause.clone(),
         }
     }
 
@@ -210,7 +213,11 @@ pub fn batch(states: &[State], screen: Screen, sharing: &Sharing, plane: &Plane)
         }
         builder.end_state();
     }
-    builder.finish(screen.pixels(), |key, image| screen.render(key, image)).unwrap()
+    let mut batch = builder.finish(screen.pixels(), |key, image| screen.render(key, image)).unwrap();
+    for state in states {
+        state.keys.iter().for_each(|_| batch.causes.extend_from_slice(&state.cause));
+    }
+    batch
 }
 
 /// Replaces the zero biases and the small policy weights by ones that matter, so that a mistake in either shows.
@@ -243,6 +250,7 @@ pub fn world(name: &str, group: &Group) -> (Interface, usize) {
     match name {
         "wildlife" => (worlds::wildlife(3, 7, group), 3),
         "traffic" => (worlds::traffic(2, 2, group), 5),
+        "wind" => (Interface { cause: "rotation".into(), ..worlds::wildlife(3, 7, group) }, 3),
         other => panic!("no world is called {other}"),
     }
 }

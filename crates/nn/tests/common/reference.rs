@@ -22,15 +22,12 @@ impl Reference {
 
     /// Adds `amount` times a direction of coefficients, given in the order of [`Network::values`].
     pub fn moved(&self, network: &Network, direction: &[f32], amount: f64) -> Reference {
-        let (mut moved, mut rest) = (self.clone(), direction);
-        for (name, space) in network.layers() {
-            let (part, after) = rest.split_at(space.parameters());
-            for (what, numbers) in ["weight", "bias"].iter().zip(space.realise(part).unwrap()) {
-                add(moved.tensors.get_mut(&format!("{name}.{what}")).unwrap(), &numbers, amount);
-            }
-            rest = after;
+        // Realised weights are linear in all coefficients.
+        let (mut moved, mut along) = (self.clone(), network.clone());
+        along.values_mut().copy_from_slice(direction);
+        for (name, tensor) in along.dense().unwrap().tensors {
+            add(moved.tensors.get_mut(&name).unwrap(), &tensor.values, amount);
         }
-        assert!(rest.is_empty());
         moved
     }
 
@@ -93,8 +90,13 @@ impl Reference {
     /// One row of logits per agent, and the team's value.
     pub fn forward(&self, screen: Screen, state: &State) -> (Vec<f64>, f64) {
         let mut features: Vec<Vec<f64>> = state.keys.iter().map(|key| self.encode(screen, key)).collect();
+        let tell = |features: &mut Vec<Vec<f64>>| {
+            features.iter_mut().for_each(|f| f.extend(state.cause.iter().map(|c| f64::from(*c))));
+        };
+        tell(&mut features);
         for l in 1..=self.count("round") {
             features = self.round(&format!("round{l}"), state, &features);
+            tell(&mut features);
         }
         for l in 1..=self.count("hidden") {
             let layer = |f: &Vec<f64>| self.affine(&format!("hidden{l}"), f);

@@ -71,7 +71,7 @@ impl Broken {
     fn new(flaw: Flaw) -> Broken {
         let world = Wildlife::new(3, 5).unwrap();
         let mut spec = world.spec().as_ref().clone();
-        let Actions::Choice { rep, .. } = &mut spec.actions;
+        let Actions::Choice { rep, .. } = &mut spec.actions else { unreachable!() };
         match flaw {
             Flaw::Action => *rep = "5*trivial".into(),
             // The quarter turn sends 1 -> 2 -> 3 -> 4 -> 1; as a gather that is [0, 4, 1, 2, 3], and here is its inverse.

@@ -27,12 +27,12 @@ mod symmetry;
 mod tests;
 mod world;
 
-pub use arena::{Arena, Shape};
+pub use arena::{Arena, Part, Shape};
 pub use bodies::{Bodies, Integrator, Kind};
 pub use world::{Particles, Rules};
 
 pub(crate) use bodies::{length, minus};
-pub(crate) use options::{Common, options};
+pub(crate) use options::{Common, canonical, options};
 pub(crate) use world::{CHOICES, Parts};
 
 /// A vector of the plane: x to the right, y up, as in mpe2. What networks see is (down, right), as everywhere else.

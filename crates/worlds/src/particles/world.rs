@@ -3,14 +3,14 @@
 use super::Vector;
 use super::bodies::{Bodies, Kind, coasting, length, minus};
 use super::drawing::Drawing;
-use super::options::{Common, MOST_BODIES};
-use super::symmetry::{Turns, seen};
+use super::options::{Common, MOST_BODIES, MOST_HEARD};
+use super::symmetry::{Turns, seen, turned};
 use crate::error::{Error, Result};
 use crate::scene::{ActionMark, Edit, Scene};
 use crate::spec::{Actions, Measure, Senders, Spec, moves};
 use crate::stream::Stream;
 use crate::world::{Edges, End, Exact, Outcome, World};
-use equimarl_group::{Element, Group};
+use equimarl_group::{Element, Group, Plane, Turn};
 use serde_json::Value;
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -101,11 +101,19 @@ impl<R: Rules> Particles<R> {
                 parts.world
             )));
         }
+        let heard = team.saturating_mul(team + others + fixed);
+        if common.radius.is_none() && heard > MOST_HEARD {
+            return Err(Error::BadWorld(format!(
+                "{team} {} that all hear each other, and all other bodies, are {heard} edges in every step, and there are at most \
+                 {MOST_HEARD}; give a radius within which they hear (--radius 1)",
+                parts.team.1
+            )));
+        }
         let kinds = [vec![parts.team.3; team], parts.others.map_or(vec![], |o| vec![o.3; others])].concat();
         let mut bodies = Bodies::new(kinds, fixed, parts.solid.then_some(parts.fixed.3), common.arena.half);
         bodies.integrator = common.integrator;
         Ok(Particles {
-            spec: Arc::new(spec(&rules, group)?),
+            spec: Arc::new(spec(&rules, &common, group)?),
             turns: Arc::new(Turns::new(group)?),
             controls: vec![[0.0; 2]; team + others],
             rewards: vec![0.0; team + others],
@@ -147,6 +155,16 @@ impl<R: Rules> Particles<R> {
         self.bodies.fixed.settle();
     }
 
+    /// Where the members of a team want to be.
+    fn targets(&self, controller: &str) -> Result<Vec<Vector>> {
+        if controller != "greedy" {
+            return Err(Error::BadWorld(format!("{} has no controller `{controller}`", self.spec.world)));
+        }
+        let mut targets = vec![[0.0; 2]; self.team()];
+        self.rules.targets(&self.bodies, &mut targets);
+        Ok(targets)
+    }
+
     /// What each of these controls would do to a member of a greedy team: how far from its target it would come to rest.
     fn miss(&self, agent: usize, target: Vector, control: Vector) -> f64 {
         let (at, velocity) = (self.bodies.places()[agent], self.bodies.velocities()[agent]);
@@ -156,24 +174,17 @@ impl<R: Rules> Particles<R> {
 }
 
 /// What a world with these rules is, under a group.
-fn spec(rules: &impl Rules, group: &Group) -> Result<Spec> {
+fn spec(rules: &impl Rules, common: &Common, group: &Group) -> Result<Spec> {
     let parts = rules.parts();
-    // Down and right: y grows upwards.
-    let steps = CHOICES.map(|[x, y]| [-y as i32, x as i32]);
-    let rep = moves(group, &steps).map_err(|error| match error {
-        Error::Group(_) => Error::BadWorld(format!(
-            "{} is not under {group}: its five choices ({}) point along the axes, and no permutation of them is a turn by {group}; \
-             D4 and its subgroups have one",
-            parts.world,
-            NAMES.join(", ")
-        )),
-        other => other,
-    })?;
-    let marks = CHOICES.map(|[x, y]| match [x, y] {
-        [0.0, 0.0] => ActionMark::Stay,
-        _ => ActionMark::Arrow([x as f32, -y as f32]),
-    });
-    let actions = Actions::Choice { names: NAMES.map(String::from).to_vec(), rep, marks: marks.to_vec() };
+    let actions = match common.continuous {
+        false => choices(parts.world, group)?,
+        true => Actions::Vector {
+            names: ["down", "right"].map(String::from).to_vec(),
+            rep: "rotation".into(),
+            bound: 1.0,
+            region: common.region(),
+        },
+    };
     let mut senders = vec![];
     if let Some((name, _, count, _)) = parts.others {
         // What is heard of those that move is where they are and their velocity.
@@ -183,12 +194,33 @@ fn spec(rules: &impl Rules, group: &Group) -> Result<Spec> {
     Ok(Spec {
         // Its velocity and its place.
         features: "2*rotation".into(),
+        // Where the plane has no pixels, edge vectors say how they turn.
+        edge: if Plane::new(group).is_ok() { String::new() } else { "rotation".into() },
         senders,
         measures: rules.measures(),
         controllers: vec!["greedy".into()],
         references: vec!["greedy".into()],
         ..Spec::new(parts.world, parts.team.2, group, actions)
     })
+}
+
+/// mpe2's five choices.
+fn choices(world: &str, group: &Group) -> Result<Actions> {
+    // Down and right: y grows upwards.
+    let steps = CHOICES.map(|[x, y]| [-y as i32, x as i32]);
+    let rep = moves(group, &steps).map_err(|error| match error {
+        Error::Group(_) => Error::BadWorld(format!(
+            "{world} is not under {group}: its five choices ({}) point along the axes, and no permutation of them is a turn by \
+             {group}; D4 and its subgroups have one, and `actions = continuous` has all turns",
+            NAMES.join(", ")
+        )),
+        other => other,
+    })?;
+    let marks = CHOICES.map(|[x, y]| match [x, y] {
+        [0.0, 0.0] => ActionMark::Stay,
+        _ => ActionMark::Arrow([x as f32, -y as f32]),
+    });
+    Ok(Actions::Choice { names: NAMES.map(String::from).to_vec(), rep, marks: marks.to_vec() })
 }
 
 impl<R: Rules> World for Particles<R> {
@@ -210,6 +242,11 @@ impl<R: Rules> World for Particles<R> {
 
     fn step(&mut self, actions: &[usize], stream: &mut Stream) -> Result<Outcome> {
         Ok(self.drawn_step(actions, stream))
+    }
+
+    fn step_vectors(&mut self, vectors: &[f64], stream: &mut Stream) -> Result<Outcome> {
+        self.spec.actions.check_vectors(vectors)?;
+        Ok(self.drawn_step_vectors(vectors, stream))
     }
 
     fn observe(&self, who: usize, out: &mut [f32]) {
@@ -247,14 +284,27 @@ impl<R: Rules> World for Particles<R> {
 
     /// Greedy: the choice after which it would come to rest closest to where it wants to be.
     fn control(&self, controller: &str, _stream: &mut Stream, actions: &mut [usize]) -> Result<()> {
-        if controller != "greedy" {
-            return Err(Error::BadWorld(format!("{} has no controller `{controller}`", self.spec.world)));
-        }
-        let mut targets = vec![[0.0; 2]; self.team()];
-        self.rules.targets(&self.bodies, &mut targets);
-        for (agent, (action, target)) in actions.iter_mut().zip(targets).enumerate() {
+        for (agent, (action, target)) in actions.iter_mut().zip(self.targets(controller)?).enumerate() {
             let miss = CHOICES.map(|control| self.miss(agent, target, control));
             *action = (0..CHOICES.len()).fold(0, |best, k| if miss[k] < miss[best] { k } else { best });
+        }
+        Ok(())
+    }
+
+    /// Greedy: the vector after which it would come to rest there, or the longest that way.
+    fn control_vectors(&self, controller: &str, _stream: &mut Stream, vectors: &mut [f64]) -> Result<()> {
+        let (common, bodies) = (&self.common, &self.bodies);
+        for (agent, (vector, target)) in
+            vectors.chunks_exact_mut(2).zip(self.targets(controller)?).enumerate()
+        {
+            let (at, velocity) = (bodies.places()[agent], bodies.velocities()[agent]);
+            let rest = |force| coasting(common.integrator, at, velocity, force);
+            // How far one unit of control takes it.
+            let gain = minus(rest([bodies.kind(agent).accel, 0.0]), rest([0.0; 2]))[0];
+            let [x, y] = minus(target, rest([0.0; 2])).map(|way| way / gain);
+            vector.copy_from_slice(&[-y, x]);
+            let size = common.region().size(vector);
+            vector.iter_mut().for_each(|v| *v /= size.max(1.0));
         }
         Ok(())
     }
@@ -266,6 +316,11 @@ impl<R: Rules> World for Particles<R> {
     fn scene_after(&self, actions: &[usize]) -> Result<Scene> {
         let controls: Vec<Vector> =
             actions.iter().map(|&a| CHOICES.get(a).copied().unwrap_or_default()).collect();
+        Drawing::of(self.rules.parts(), &self.bodies, self.common.arena).scene(&controls)
+    }
+
+    fn scene_after_vectors(&self, vectors: &[f64]) -> Result<Scene> {
+        let controls: Vec<Vector> = vectors.chunks_exact(2).map(|v| [v[1], -v[0]]).collect();
         Drawing::of(self.rules.parts(), &self.bodies, self.common.arena).scene(&controls)
     }
 }
@@ -286,6 +341,16 @@ impl<R: Rules> Exact for Particles<R> {
         self.advance()
     }
 
+    fn apply_vectors(&mut self, vectors: &[f64], chance: &Vec<Vector>) -> Outcome {
+        let (own, others) = self.controls.split_at_mut(self.spec.agents);
+        for (control, vector) in own.iter_mut().zip(vectors.chunks_exact(2)) {
+            // Down and right.
+            *control = [vector[1], -vector[0]];
+        }
+        self.rules.others(&self.bodies, chance, others);
+        self.advance()
+    }
+
     fn transformed(&self, g: Element) -> Result<Particles<R>> {
         let mut other = self.clone();
         let bodies = &mut other.bodies;
@@ -294,6 +359,20 @@ impl<R: Rules> Exact for Particles<R> {
         all.for_each(|v| *v = self.turns.vector(g, *v));
         other.settle();
         Ok(other)
+    }
+
+    fn turned(&self, turn: Turn) -> Result<Particles<R>> {
+        let mut other = self.clone();
+        let bodies = &mut other.bodies;
+        let all =
+            bodies.movers.points.iter_mut().chain(&mut bodies.velocities).chain(&mut bodies.fixed.points);
+        all.for_each(|v| *v = turned(turn, *v));
+        other.settle();
+        Ok(other)
+    }
+
+    fn turn_chance(&self, turn: Turn, chance: &Vec<Vector>) -> Vec<Vector> {
+        chance.iter().map(|&u| turned(turn, u)).collect()
     }
 
     fn transform_chance(&self, g: Element, chance: &Vec<Vector>) -> Vec<Vector> {
@@ -313,6 +392,17 @@ impl<R: Rules> Exact for Particles<R> {
             && self.bodies.places() == other.bodies.places()
             && self.bodies.velocities() == other.bodies.velocities()
             && self.bodies.fixed() == other.bodies.fixed()
+    }
+
+    fn near_state(&self, other: &Particles<R>, tolerance: f64) -> bool {
+        let near = |a: &[Vector], b: &[Vector]| {
+            let close = |(x, y): (&f64, &f64)| (x - y).abs() <= tolerance;
+            a.len() == b.len() && a.as_flattened().iter().zip(b.as_flattened()).all(close)
+        };
+        self.steps == other.steps
+            && near(self.bodies.places(), other.bodies.places())
+            && near(self.bodies.velocities(), other.bodies.velocities())
+            && near(self.bodies.fixed(), other.bodies.fixed())
     }
 
     /// Uniform: 1 where an episode can start, 0 elsewhere.

@@ -4,7 +4,7 @@ use super::{Spread, SpreadRules};
 use crate::batch::EnvBatch;
 use crate::envs::Envs;
 use crate::error::{Error, Result};
-use crate::particles::{Common, options, script};
+use crate::particles::{Common, canonical, options, script};
 use crate::registry::{self, Symmetries};
 use crate::settings::{Opt, Settings};
 use equimarl_group::Group;
@@ -41,6 +41,11 @@ impl registry::Definition for Definition {
         all
     }
 
+    fn canonical(&self, settings: Settings) -> Settings {
+        canonical(settings)
+    }
+
+    /// Vectors in a disc have all turns; what is claimed is what all settings have.
     fn symmetries(&self, _settings: &Settings) -> Symmetries {
         Symmetries { largest: "D4".into(), usual: "D4".into() }
     }
@@ -67,7 +72,8 @@ impl registry::Definition for Definition {
         let with = |agents: usize| {
             Settings::usual(&self.options()).with("agents", agents).with("size", room(agents))
         };
-        [3, 100, 1000].map(with).into()
+        // Small teams hear everybody, and large ones those that are near.
+        vec![with(AGENTS), with(100).with("radius", "1"), with(1000).with("radius", "1")]
     }
 
     /// All episodes have as many steps: without a warm-up, environments would be in the same part of theirs all the time.

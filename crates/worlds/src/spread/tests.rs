@@ -7,7 +7,7 @@ use crate::scene::Edit;
 use crate::settings::Settings;
 use crate::stream::Purpose;
 use crate::world::{Edges, Exact, World};
-use crate::{Controller, audit};
+use crate::{Controller, audit, audit_turns};
 
 fn usual() -> Settings {
     Settings::usual(&Definition.options())
@@ -238,4 +238,154 @@ fn states_are_saved_edited_and_drawn() {
         assert!(world.edit(&Edit::moved(id, [1.0, 1.0])).is_err());
     }
     assert!(world.edit(&Edit::moved("agent 0", [-1.0, 0.0])).is_err());
+}
+
+#[test]
+fn vectors_in_a_disc_have_every_turn_and_boxes_have_not() {
+    let continuous = usual().with("actions", "continuous");
+    for (arena, group, rules, actions, start) in [
+        ("disc", "D4", true, true, true),
+        ("disc", "C8", true, true, true),
+        ("disc", "D16", true, true, true),
+        ("disc", "C7", true, true, true),
+        ("square", "D4", true, true, true),
+        ("square", "C8", true, false, false),
+    ] {
+        let report = audit(&spread(&continuous.clone().with("arena", arena), group), 200, 1);
+        let all = |f: &dyn Fn(&crate::ElementReport) -> bool| report.elements.iter().all(f);
+        let found = (
+            all(&|e| e.counterexample.is_none()),
+            all(&|e| e.actions.as_ref().unwrap().holds),
+            all(&|e| e.start.as_ref().unwrap().holds),
+        );
+        assert_eq!(found, (rules, actions, start), "{arena} under {group}: {:?}", report.elements[1]);
+        assert_eq!(report.holds, rules && actions && start);
+    }
+    let report = audit(&spread(&continuous, "C8"), 50, 1);
+    let text = report.elements[1].actions.clone().unwrap().text.unwrap();
+    assert!(text.contains("which is beyond the box of 1"), "{text}");
+}
+
+/// Three verdicts under random angles and mirrors: rules, actions, start.
+#[test]
+fn every_angle_holds_in_a_disc_and_breaks_a_box() {
+    use equimarl_group::{Symmetry, Turn};
+    let continuous = usual().with("actions", "continuous");
+    for (symmetry, seed) in [(Symmetry::So2, 3), (Symmetry::O2, 4)] {
+        let mut stream = Stream::new(seed, Purpose::Audit, 2);
+        let mut unit = || stream.unit();
+        let turns: Vec<Turn> = (0..40).map(|_| symmetry.any_turn(&mut unit)).collect();
+        assert_eq!(turns.iter().any(|turn| turn.mirror), symmetry.has_mirrors());
+        for (arena, actions, start) in [("disc", true, true), ("square", false, false)] {
+            let world = spread(&continuous.clone().with("arena", arena), "D4");
+            let report = audit_turns(&world, &symmetry, &turns, 100, 1);
+            assert_eq!(report.elements.len(), 40);
+            for element in &report.elements {
+                assert!(element.counterexample.is_none(), "{arena}: {element:?}");
+                assert_eq!(element.actions.as_ref().unwrap().holds, actions, "{arena}: {element:?}");
+            }
+            // A turn by next to nothing leaves most of a square where it was.
+            let kept = report.elements.iter().filter(|e| e.start.as_ref().unwrap().holds).count();
+            assert!(if start { kept == 40 } else { kept < 10 }, "{arena}: {kept}");
+        }
+        // Choices do not turn.
+        let report = audit_turns(&spread(&usual(), "D4"), &symmetry, &turns, 10, 1);
+        let text = &report.elements[0].counterexample.as_ref().unwrap().text;
+        assert!(!report.holds && text.contains("no permutation of them is a turn by every angle"), "{text}");
+    }
+}
+
+#[test]
+fn one_radius_is_one_world_however_it_is_written() {
+    let registry = crate::builtin();
+    let with = |radius: &str| registry.usual("spread").unwrap().with("radius", radius);
+    let identity = |radius: &str| registry.identity(&registry.complete(&with(radius)).unwrap());
+    assert_eq!(identity("1.0"), identity("1"));
+    assert_eq!(identity("5e-1"), identity("0.50"));
+    assert_ne!(identity("1"), identity("all"));
+    assert!(registry.make(&with("0.0"), &"C1".parse().unwrap(), 1).is_err());
+}
+
+#[test]
+fn episodes_start_in_a_part_of_the_arena() {
+    let places = |part: &str, seed: u64| {
+        let (world, _) = started(&usual().with("arena", "disc").with("start", part), seed);
+        [world.bodies().places(), world.bodies().fixed()].concat()
+    };
+    for seed in 0..20 {
+        let (left, right) = (places("left", seed), places("right", seed));
+        assert!(left.iter().all(|at| at[0] < 0.0));
+        assert_eq!(right, left.iter().map(|at| [-at[0], at[1]]).collect::<Vec<_>>());
+        assert!(places("inner", seed).iter().all(|at| at[0].hypot(at[1]) <= 0.5));
+        assert!(places("outer", seed).iter().all(|at| at[0].hypot(at[1]) > 0.5));
+    }
+    // A half of a disc has less symmetry than the rules; a ring has as much.
+    let start = |part: &str| {
+        let continuous = usual().with("actions", "continuous").with("arena", "disc").with("start", part);
+        let report = audit(&spread(&continuous, "D8"), 60, 1);
+        assert!(report.elements.iter().all(|e| e.counterexample.is_none()));
+        report.elements.iter().filter(|e| e.start.as_ref().unwrap().holds).count()
+    };
+    assert_eq!(["inner", "outer", "everywhere"].map(start), [16; 3]);
+    assert!(start("left") <= 2);
+}
+
+#[test]
+fn too_many_edges_are_refused_and_not_tried() {
+    let many = usual().with("agents", 100_000usize);
+    let error = Spread::of(&many, &"C1".parse().unwrap()).unwrap_err().to_string();
+    assert!(error.contains("give a radius within which they hear"), "{error}");
+    let near = many.with("radius", "0.5").with("size", 100.0);
+    assert!(Spread::of(&near, &"C1".parse().unwrap()).is_ok());
+}
+
+#[test]
+fn choices_that_there_are_not_are_refused() {
+    use crate::{Envs, Outcome};
+    let mut envs = EnvBatch::of(&spread(&usual(), "D4"), 1);
+    let before = Envs::save(&envs);
+    let error = envs.step_one(0, &[0, 5, 0]).unwrap_err().to_string();
+    assert!(error.contains("agent 1 takes action 5; there are 0 to 4"), "{error}");
+    let mut outcomes = [Outcome { reward: 0.0, end: crate::End::Running }];
+    assert!(Envs::step(&mut envs, &[0, 0, 99], &mut outcomes).is_err());
+    assert!(envs.step_one(0, &[0, 0]).is_err());
+    assert_eq!(Envs::save(&envs), before);
+    let mut vectors = EnvBatch::of(&spread(&usual().with("actions", "continuous"), "D4"), 1);
+    assert!(vectors.step_one(0, &[0, 0, 0]).unwrap_err().to_string().contains("do not choose"));
+}
+
+#[test]
+fn vectors_that_agents_may_not_do_are_refused() {
+    use crate::Envs;
+    for (arena, bad) in [
+        ("disc", [0.9, 0.9]),
+        ("disc", [f64::NAN, 0.0]),
+        ("square", [1.1, 0.0]),
+        ("square", [0.0, f64::INFINITY]),
+        ("square", [0.0, f64::NAN]),
+    ] {
+        let settings = usual().with("actions", "continuous").with("arena", arena).with("agents", 1usize);
+        let mut envs = EnvBatch::of(&spread(&settings, "D4"), 1);
+        let before = Envs::save(&envs);
+        let error = envs.step_one_vectors(0, &bad).unwrap_err().to_string();
+        assert!(error.contains("vectors are finite and"), "{error}");
+        assert_eq!(Envs::save(&envs), before);
+        assert!(envs.step_one_vectors(0, &[0.5, 0.5]).is_ok());
+        assert!(envs.step_one_vectors(0, &[0.5]).is_err());
+    }
+    let mut envs = EnvBatch::of(&spread(&usual(), "D4"), 1);
+    assert!(envs.step_one_vectors(0, &[0.0; 6]).unwrap_err().to_string().contains("choose"));
+}
+
+#[test]
+fn a_greedy_team_of_vectors_is_better_than_one_of_choices_and_turns_along() {
+    let settings = usual().with("actions", "continuous").with("arena", "disc");
+    let mean = |settings: &Settings, name: &str| {
+        let mut envs = EnvBatch::of(&spread(settings, "D4"), 1);
+        let mut controller = Named::new(name, &envs.worlds()[0]).unwrap();
+        play(&mut envs, &mut controller, 200, 1).unwrap().total.mean
+    };
+    let (greedy, random) = (mean(&settings, "greedy"), mean(&settings, "random"));
+    let choices = mean(&usual().with("arena", "disc"), "greedy");
+    assert!(greedy > random + 5.0 && greedy > choices, "{greedy} {random} {choices}");
 }

@@ -4,7 +4,7 @@ use super::{Prey, Tag, TagRules};
 use crate::batch::EnvBatch;
 use crate::envs::Envs;
 use crate::error::{Error, Result};
-use crate::particles::{Common, options, script};
+use crate::particles::{Common, canonical, options, script};
 use crate::registry::{self, Symmetries};
 use crate::settings::{Opt, Settings};
 use crate::spread::{label, title};
@@ -35,6 +35,11 @@ impl registry::Definition for Definition {
         all
     }
 
+    fn canonical(&self, settings: Settings) -> Settings {
+        canonical(settings)
+    }
+
+    /// Vectors in a disc have all turns; what is claimed is what all settings have.
     fn symmetries(&self, _settings: &Settings) -> Symmetries {
         Symmetries { largest: "D4".into(), usual: "D4".into() }
     }
@@ -48,7 +53,7 @@ impl registry::Definition for Definition {
         let count = |name: &str| Ok::<usize, Error>(script::list(script, name)?.len());
         let common = script::common(script)?;
         let rules =
-            TagRules::new(count("chasers")?, count("prey")?, count("obstacles")?, Prey::Random, common.arena);
+            TagRules::new([count("chasers")?, count("prey")?, count("obstacles")?], Prey::Random, &common);
         script::play(&mut Tag::new(rules, common, &"C1".parse()?)?, script)
     }
 
@@ -81,7 +86,7 @@ impl Tag {
         };
         let count = |name: &str| settings.whole(name);
         let common = Common::of(settings)?;
-        let rules = TagRules::new(count("chasers")?, count("prey")?, count("obstacles")?, rule, common.arena);
+        let rules = TagRules::new([count("chasers")?, count("prey")?, count("obstacles")?], rule, &common);
         Tag::new(rules, common, group)
     }
 }

@@ -18,7 +18,9 @@ mod tests;
 
 pub use definition::Definition;
 
-use crate::particles::{Arena, Bodies, CHOICES, Kind, Particles, Parts, Rules, Shape, Vector, length, minus};
+use crate::particles::{
+    Arena, Bodies, CHOICES, Common, Kind, Particles, Parts, Rules, Shape, Vector, length, minus,
+};
 use crate::spec::{Better, Measure, Over};
 use crate::stream::Stream;
 
@@ -36,7 +38,7 @@ const PULL: f64 = 20.0;
 /// How prey moves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Prey {
-    /// One of the five choices in every step, all equally likely.
+    /// One of the five choices in every step, or one of the vectors that agents may do, all equally likely.
     Random,
     /// Away from chasers.
     Flees,
@@ -48,10 +50,12 @@ pub struct TagRules {
     parts: Parts,
     prey: Prey,
     arena: Arena,
+    /// Whether prey that moves at random acts by vectors.
+    continuous: bool,
 }
 
 impl TagRules {
-    fn new(chasers: usize, prey: usize, obstacles: usize, rule: Prey, arena: Arena) -> TagRules {
+    fn new([chasers, prey, obstacles]: [usize; 3], rule: Prey, common: &Common) -> TagRules {
         let parts = Parts {
             world: "tag",
             team: ("chaser", "chasers", chasers, CHASER),
@@ -60,11 +64,23 @@ impl TagRules {
             solid: true,
             fixed_within: 0.9,
         };
-        TagRules { parts, prey: rule, arena }
+        TagRules { parts, prey: rule, arena: common.arena, continuous: common.continuous }
     }
 
     fn chasers(&self) -> usize {
         self.parts.team.2
+    }
+
+    /// What prey at random does: always the same number of words.
+    fn any(&self, stream: &mut Stream) -> Vector {
+        match (self.continuous, self.arena.shape) {
+            (false, _) => CHOICES[stream.below(CHOICES.len() as u32) as usize],
+            (true, Shape::Square) => [0; 2].map(|_| 2.0 * stream.unit() - 1.0),
+            (true, Shape::Disc) => {
+                let (far, way) = (stream.unit().sqrt(), std::f64::consts::TAU * stream.unit());
+                [far * way.cos(), far * way.sin()]
+            }
+        }
     }
 
     /// Touches of a chaser and prey.
@@ -116,9 +132,7 @@ impl Rules for TagRules {
     fn draw(&self, stream: &mut Stream) -> Vec<Vector> {
         match self.prey {
             Prey::Flees => vec![],
-            Prey::Random => (0..self.parts.others.map_or(0, |o| o.2))
-                .map(|_| CHOICES[stream.below(CHOICES.len() as u32) as usize])
-                .collect(),
+            Prey::Random => (0..self.parts.others.map_or(0, |o| o.2)).map(|_| self.any(stream)).collect(),
         }
     }
 

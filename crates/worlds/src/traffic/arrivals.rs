@@ -17,6 +17,7 @@
 //! and no waiting time is ever stored or counted up.
 
 use super::Traffic;
+use super::demand;
 use super::lanes::Map;
 use crate::error::{Error, Result};
 use crate::stream::Stream;
@@ -73,9 +74,10 @@ impl Road {
 impl Traffic {
     /// Draws who arrives when: lane by lane, one word per step.
     pub(super) fn draw_arrivals(&mut self, stream: &mut Stream) {
-        // A draw with 24 bits is below p exactly if it is below this, in units of 2^-24.
-        let below = (self.options.arrival_probability * f64::from(1u32 << 24)).ceil() as u32;
-        for road in &mut self.roads {
+        for (l, road) in self.roads.iter_mut().enumerate() {
+            let p = demand::probability(&self.options, self.map.lane(l), l == self.main);
+            // A draw with 24 bits is below p exactly if it is below this, in units of 2^-24.
+            let below = (p * f64::from(1u32 << 24)).ceil() as u32;
             road.clear(self.log.len());
             for t in 0..self.options.arrival_steps {
                 if stream.word() >> 8 < below {

@@ -154,8 +154,13 @@ mod tests {
     use crate::{Purpose, Stream, World};
 
     fn city(rows: usize, cols: usize, steps: usize, p: f64) -> Traffic {
-        let options =
-            TrafficOptions { rows, cols, arrival_steps: steps, arrival_probability: p, step_limit: 500 };
+        let options = TrafficOptions {
+            rows,
+            cols,
+            arrival_steps: steps,
+            arrival_probability: p,
+            ..TrafficOptions::default()
+        };
         Traffic::new(options).unwrap()
     }
 

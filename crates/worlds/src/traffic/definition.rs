@@ -47,6 +47,20 @@ impl registry::Definition for Definition {
                 "the probability of an arrival per entry lane and step",
             ),
             Opt::new("step_limit", usual.step_limit, "T", "steps after which an episode is cut off"),
+            Opt::new(
+                "tilt",
+                usual.tilt,
+                "T",
+                "more arrivals along rows and fewer along columns, 0 to 1; it breaks the symmetry",
+            )
+            .added_later(usual.tilt),
+            Opt::new(
+                "main_road",
+                usual.main_road,
+                "F",
+                "times the usual demand on one road; it breaks the symmetry",
+            )
+            .added_later(usual.main_road),
         ]
     }
 
@@ -125,6 +139,12 @@ impl registry::Definition for Definition {
         if (own.arrival_steps, own.step_limit) != (usual.arrival_steps, usual.step_limit) {
             label += &format!("-t{}of{}", own.arrival_steps, own.step_limit);
         }
+        if own.tilt != usual.tilt {
+            label += &format!("-tilt-{}", own.tilt);
+        }
+        if own.main_road != usual.main_road {
+            label += &format!("-main-{}", own.main_road);
+        }
         label
     }
 
@@ -153,8 +173,8 @@ impl registry::Definition for Definition {
 }
 
 /// What the world is, under a group.
-pub(super) fn spec(map: Map, acts: &Acts) -> Result<Spec> {
-    let group = &acts.group;
+pub(super) fn spec(options: &TrafficOptions, acts: &Acts) -> Result<Spec> {
+    let (group, map) = (&acts.group, Map { rows: options.rows, cols: options.cols });
     let junctions = map.rows * map.cols;
     let (names, marks) = super::scene::action_marks().into_iter().unzip();
     // A quarter turn exchanges the two phases.
@@ -174,8 +194,18 @@ pub(super) fn spec(map: Map, acts: &Acts) -> Result<Spec> {
         references: ["fixed-cycle", "longest-queue"].map(String::from).to_vec(),
         links: Links::Fixed,
         fallbacks: vec![Fallback { name: "fixed-cycle".into(), cycle: USUAL_PERIOD as u32 }],
+        cause: if options.tilt == 0.0 { String::new() } else { exchanged(acts) },
         ..Spec::new("traffic", junctions, group, Actions::Choice { names, rep, marks })
     })
+}
+
+/// The representation of what a turn that makes columns of rows negates.
+fn exchanged(acts: &Acts) -> String {
+    let sign = |&g: &usize| String::from(if acts.swaps(g) { "-1" } else { "1" });
+    match acts.group.generators() {
+        [] => "trivial".into(),
+        all => format!("matrix[{}]", all.iter().map(sign).collect::<Vec<_>>().join("; ")),
+    }
 }
 
 /// `2x3`: rows and columns.
@@ -195,12 +225,20 @@ impl TrafficOptions {
     /// # Errors
     /// If one is missing or of another kind.
     pub fn of(settings: &Settings) -> Result<TrafficOptions> {
+        let tilt = settings.number("tilt")?;
+        if tilt < 0.0 {
+            return Err(Error::BadWorld(format!(
+                "tilt is from 0, all roads alike, to 1, arrivals along rows only; got {tilt}"
+            )));
+        }
         Ok(TrafficOptions {
             rows: settings.whole("rows")?,
             cols: settings.whole("cols")?,
             arrival_steps: settings.whole("arrival_steps")?,
             arrival_probability: settings.number("arrival_probability")?,
             step_limit: settings.whole("step_limit")?,
+            tilt,
+            main_road: settings.number("main_road")?,
         })
     }
 }

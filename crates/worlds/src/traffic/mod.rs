@@ -22,6 +22,7 @@ mod arrivals;
 mod bound;
 mod controllers;
 mod definition;
+mod demand;
 mod edit;
 mod lanes;
 mod measures;
@@ -76,12 +77,24 @@ pub struct TrafficOptions {
     pub arrival_probability: f64,
     /// The episode is cut off after this many steps.
     pub step_limit: usize,
+    /// How much more arrives along rows, and less along columns: 0 is alike, 1 all along rows.
+    pub tilt: f64,
+    /// How many times the usual demand the main road has.
+    pub main_road: f64,
 }
 
 impl Default for TrafficOptions {
     /// The paper's world.
     fn default() -> Self {
-        TrafficOptions { rows: 2, cols: 2, arrival_steps: 100, arrival_probability: 0.1, step_limit: 500 }
+        TrafficOptions {
+            rows: 2,
+            cols: 2,
+            arrival_steps: 100,
+            arrival_probability: 0.1,
+            step_limit: 500,
+            tilt: 0.0,
+            main_road: 1.0,
+        }
     }
 }
 
@@ -99,6 +112,8 @@ pub struct Traffic {
     /// Bit 7 of a lane's byte: its light is red. Gap cells have their vehicles in `own`, so nothing collides.
     red: Vec<u32>,
     roads: Vec<Road>,
+    /// The number of the main road: the first lane, until something turns it.
+    main: usize,
     /// The log of all lanes, see `arrivals`.
     log: Vec<i64>,
     /// Steps taken so far.
@@ -129,12 +144,13 @@ impl Traffic {
         let mut world = Traffic {
             options,
             map,
-            spec: Arc::new(definition::spec(map, &acts)?),
+            spec: Arc::new(definition::spec(&options, &acts)?),
             acts: Arc::new(acts),
             own: vec![0; map.junctions()],
             marked: vec![0; map.junctions()],
             red: vec![picture::red(0); map.junctions()],
             roads: (0..map.lanes()).map(|l| Road::new(map, l)).collect(),
+            main: 0,
             log: Vec::new(),
             now: 0,
             pending: 0,
@@ -155,7 +171,7 @@ impl Traffic {
     /// If the group does not act on the plane.
     pub fn under(mut self, group: &Group) -> Result<Traffic> {
         let acts = Acts::new(group)?;
-        self.spec = Arc::new(definition::spec(self.map, &acts)?);
+        self.spec = Arc::new(definition::spec(&self.options, &acts)?);
         self.acts = Arc::new(acts);
         Ok(self)
     }
@@ -239,6 +255,11 @@ impl World for Traffic {
 
     fn step(&mut self, actions: &[usize], _stream: &mut Stream) -> Result<Outcome> {
         Ok(self.advance(actions))
+    }
+
+    /// The tilt.
+    fn cause(&self, out: &mut [f32]) {
+        out.fill(self.options.tilt as f32);
     }
 
     fn observe(&self, who: usize, out: &mut [f32]) {
@@ -338,6 +359,24 @@ impl Exact for Traffic {
         symmetry::transformed(self, g)
     }
 
+    fn chances(&self) -> Option<Vec<((), f64)>> {
+        Some(vec![((), 1.0)])
+    }
+
+    fn transform_cause(&mut self, g: Element) {
+        if self.acts.swaps(g) {
+            self.options.tilt = -self.options.tilt;
+        }
+        if let Ok(image) = self.acts.lane(g, self.map, self.map.lane(self.main)) {
+            self.main = self.map.lane_index(image);
+        }
+    }
+
+    /// Of the arrivals of one step. That all lights begin alike, which a quarter turn changes, is not counted.
+    fn start_variation(&self, g: Element) -> Option<f64> {
+        self.arrivals_vary(g).ok()
+    }
+
     fn transform_chance(&self, _g: Element, _chance: &()) {}
 
     fn save(&self) -> Value {
@@ -381,5 +420,5 @@ fn check(options: &TrafficOptions) -> Result<()> {
     if limit == 0 || limit > most {
         return bad(format!("the step limit must be between 1 and {most}, got {limit}"));
     }
-    Ok(())
+    demand::check(options)
 }

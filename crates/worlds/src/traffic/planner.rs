@@ -189,6 +189,7 @@ mod tests {
             arrival_steps: 5,
             arrival_probability: 0.4,
             step_limit: 60,
+            ..TrafficOptions::default()
         })
         .unwrap()
     }

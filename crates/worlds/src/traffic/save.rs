@@ -18,6 +18,13 @@ struct Saved {
     arrival_steps: usize,
     arrival_probability: f64,
     step_limit: usize,
+    #[serde(default, skip_serializing_if = "nothing")]
+    tilt: f64,
+    #[serde(default = "usual", skip_serializing_if = "is_usual")]
+    main_road: f64,
+    /// Where the main road begins, if there is one and it was turned.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    main_entry: Option<(usize, usize)>,
     /// Steps taken.
     step: u32,
     /// Per junction, row-major.
@@ -27,6 +34,18 @@ struct Saved {
     /// [t, row, col] of every vehicle that has not entered, sorted.
     schedule: Vec<Arrival>,
     finished: Finished,
+}
+
+fn nothing(tilt: &f64) -> bool {
+    *tilt == 0.0
+}
+
+fn usual() -> f64 {
+    1.0
+}
+
+fn is_usual(main_road: &f64) -> bool {
+    *main_road == usual()
 }
 
 impl Saved {
@@ -53,12 +72,21 @@ impl Saved {
             arrival_steps: self.arrival_steps,
             arrival_probability: self.arrival_probability,
             step_limit: self.step_limit,
+            tilt: self.tilt,
+            main_road: self.main_road,
         };
         let Finished { vehicles, waiting, travel } = self.finished;
         if vehicles.max(waiting).max(travel) > MAX_SUM {
             return Err(Error::BadState(format!("the sums over finished vehicles are above {MAX_SUM}")));
         }
         let mut world = Traffic::new(options).map_err(|error| Error::BadState(error.to_string()))?;
+        if let Some(entry) = self.main_entry {
+            let lane = world.map.entry(entry);
+            let lane = lane.ok_or_else(|| {
+                Error::BadState(format!("no lane begins at {entry:?}, where the main road does"))
+            })?;
+            world.main = world.map.lane_index(lane);
+        }
         world.now = i64::from(self.step);
         world.finished = self.finished;
         world.set_phases(&self.phases)?;
@@ -85,6 +113,9 @@ impl Traffic {
             arrival_steps: self.options.arrival_steps,
             arrival_probability: self.options.arrival_probability,
             step_limit: self.options.step_limit,
+            tilt: self.options.tilt,
+            main_road: self.options.main_road,
+            main_entry: (self.main != 0).then(|| self.map.cell(self.map.lane(self.main), 0)),
             step: self.now as u32,
             phases: self.phases(),
             vehicles: self.vehicles(),

@@ -57,7 +57,7 @@ impl Acts {
     }
 
     /// The lane that g makes of a lane, or why it is none.
-    fn lane(&self, g: Element, map: Map, lane: Lane) -> Result<Lane> {
+    pub fn lane(&self, g: Element, map: Map, lane: Lane) -> Result<Lane> {
         let cell = self.place(g, (map.height(), map.width()), map.cell(lane, 0));
         let step = self.plane.vector(g, DIRECTIONS[lane.direction]);
         if let Some((image, 0)) = map.find(cell, step)
@@ -133,7 +133,7 @@ impl PartialEq for Traffic {
                     && world.log[a.next..a.end] == other.log[b.next..b.end]
             })
         };
-        self.options == other.options
+        (self.options, self.main) == (other.options, other.main)
             && (self.now, self.finished) == (other.now, other.finished)
             && self.own == other.own
             && self.marked == other.marked

@@ -1,12 +1,12 @@
 //! The wildlife world as programs know it.
 
-use super::{STEPS, Wildlife};
+use super::{STEPS, Wildlife, Wind};
 use crate::batch::EnvBatch;
 use crate::envs::Envs;
 use crate::error::Result;
 use crate::registry::{self, FirstFormat, Solved, Symmetries};
 use crate::settings::{Opt, Settings};
-use crate::spec::{Actions, Better, Measure, Over, Spec, moves};
+use crate::spec::{Actions, Better, Measure, Over, Spec, moves, plane};
 use equimarl_group::Group;
 
 /// The wildlife world's entry in the list of worlds.
@@ -14,6 +14,8 @@ use equimarl_group::Group;
 pub struct Definition;
 
 const GRID: usize = 7;
+/// Where wind comes from, if there is any.
+const FROM: &str = "west";
 
 impl registry::Definition for Definition {
     fn name(&self) -> &'static str {
@@ -28,6 +30,20 @@ impl registry::Definition for Definition {
         vec![
             Opt::new("drones", 3usize, "N", "the number of drones"),
             Opt::new("grid", GRID, "G", "cells per side of the torus, odd"),
+            Opt::new(
+                "wind",
+                0.0,
+                "W",
+                "the probability that the poacher drifts with the wind; it breaks the symmetry",
+            )
+            .added_later(0.0),
+            Opt::new(
+                "wind_from",
+                FROM,
+                "SIDE",
+                "north, east, south or west, or any: drawn for every episode, and known",
+            )
+            .added_later(FROM),
         ]
     }
 
@@ -42,7 +58,7 @@ impl registry::Definition for Definition {
 
     fn solve(&self, settings: &Settings, _episodes: usize) -> Result<Solved> {
         let (drones, grid) = sizes(settings)?;
-        let found = super::solve(drones, grid)?;
+        let found = super::solve_in(drones, grid, wind(settings)?.strength())?;
         Ok(Solved::Exact { optimum: found.mean_return(), states: found.classes() })
     }
 
@@ -59,17 +75,34 @@ impl registry::Definition for Definition {
     }
 
     fn label(&self, settings: &Settings) -> String {
+        let wind = match wind(settings) {
+            Ok(wind) if wind.blows() => {
+                format!("-wind-{}-{}", wind.strength(), settings.text("wind_from").unwrap_or_default())
+            }
+            _ => String::new(),
+        };
         match sizes(settings) {
-            Ok((drones, GRID)) => format!("wildlife-{drones}"),
-            Ok((drones, grid)) => format!("wildlife-{drones}-{grid}x{grid}"),
+            Ok((drones, GRID)) => format!("wildlife-{drones}{wind}"),
+            Ok((drones, grid)) => format!("wildlife-{drones}-{grid}x{grid}{wind}"),
             Err(_) => "wildlife".into(),
         }
     }
 
     fn title(&self, settings: &Settings) -> String {
+        let wind = match wind(settings) {
+            Ok(wind) if wind.is_drawn() => format!(", wind {} from a side that is drawn", wind.strength()),
+            Ok(wind) if wind.blows() => {
+                format!(
+                    ", wind {} from the {}",
+                    wind.strength(),
+                    settings.text("wind_from").unwrap_or_default()
+                )
+            }
+            _ => String::new(),
+        };
         match sizes(settings) {
-            Ok((drones, GRID)) => format!("wildlife, {drones} drones"),
-            Ok((drones, grid)) => format!("wildlife, {drones} drones, {grid} x {grid} cells"),
+            Ok((drones, GRID)) => format!("wildlife, {drones} drones{wind}"),
+            Ok((drones, grid)) => format!("wildlife, {drones} drones, {grid} x {grid} cells{wind}"),
             Err(_) => "wildlife".into(),
         }
     }
@@ -81,7 +114,7 @@ impl registry::Definition for Definition {
 }
 
 /// What the world is, under a group.
-pub(super) fn spec(drones: usize, grid: usize, group: &Group) -> Result<Spec> {
+pub(super) fn spec(drones: usize, grid: usize, wind: Wind, group: &Group) -> Result<Spec> {
     let side = super::board::PIXELS * grid;
     let (names, marks) = super::scene::action_marks().into_iter().unzip();
     let actions = Actions::Choice { names, rep: moves(group, &STEPS)?, marks };
@@ -98,8 +131,14 @@ pub(super) fn spec(drones: usize, grid: usize, group: &Group) -> Result<Spec> {
         }],
         thresholds: vec![1.5, 2.0, 2.25, 2.5],
         controllers: vec!["greedy".into(), "optimal".into()],
+        cause: if wind.blows() { plane(group).into() } else { String::new() },
+        cause_varies: wind.is_drawn(),
         ..Spec::new("wildlife", drones, group, actions)
     })
+}
+
+fn wind(settings: &Settings) -> Result<Wind> {
+    Wind::new(settings.number("wind")?, settings.text("wind_from")?)
 }
 
 fn sizes(settings: &Settings) -> Result<(usize, usize)> {
@@ -113,6 +152,6 @@ impl Wildlife {
     /// If they do not make a world.
     pub fn of(settings: &Settings) -> Result<Wildlife> {
         let (drones, grid) = sizes(settings)?;
-        Wildlife::new(drones, grid)
+        Wildlife::new(drones, grid)?.in_wind(wind(settings)?)
     }
 }

@@ -27,11 +27,13 @@ mod symmetry;
 mod terminal;
 #[cfg(test)]
 mod tests;
+mod wind;
 
 pub use board::{MAX_GRID, MOVES, STEPS};
 pub use definition::Definition;
-pub use optimum::{Optimal, Optimum, solve};
+pub use optimum::{Optimal, Optimum, solve, solve_in};
 pub use rules::STEP_COST;
+pub use wind::Wind;
 
 use crate::error::{Error, Result};
 use crate::scene::{Edit, Scene};
@@ -61,6 +63,9 @@ pub struct Wildlife {
     drones: Vec<u32>,
     poacher: u32,
     steps: usize,
+    wind: Wind,
+    /// The move that the wind of this episode makes.
+    blows: usize,
     room: Room,
 }
 
@@ -86,12 +91,14 @@ impl Wildlife {
         let cells = board.cells();
         let group = "D4".parse()?;
         Ok(Wildlife {
-            spec: Arc::new(definition::spec(drones, grid, &group)?),
+            spec: Arc::new(definition::spec(drones, grid, Wind::CALM, &group)?),
             acts: Arc::new(Acts::new(&group)?),
             solved: Arc::default(),
             drones: (0..drones as u32).collect(),
             poacher: cells as u32 - 1,
             steps: 0,
+            wind: Wind::CALM,
+            blows: Wind::CALM.first(),
             room: Room::new(drones, cells),
             board: Arc::new(board),
         })
@@ -99,9 +106,22 @@ impl Wildlife {
 
     /// The same world under another symmetry: C1, C2, C4, D1, D2 or D4.
     pub fn under(mut self, group: &Group) -> Result<Wildlife> {
-        self.spec = Arc::new(definition::spec(self.team(), self.grid(), group)?);
+        self.spec = Arc::new(definition::spec(self.team(), self.grid(), self.wind, group)?);
         self.acts = Arc::new(Acts::new(group)?);
         Ok(self)
+    }
+
+    /// The same world in a wind.
+    pub fn in_wind(mut self, wind: Wind) -> Result<Wildlife> {
+        (self.wind, self.blows) = (wind, wind.first());
+        self.solved = Arc::default();
+        let group: Group = self.spec.group.parse()?;
+        self.under(&group)
+    }
+
+    /// The side that the wind of this episode comes from, and how strong it is; nothing in a calm.
+    pub fn wind(&self) -> Option<(&'static str, f64)> {
+        self.wind.blows().then(|| (wind::source(self.blows), self.wind.strength()))
     }
 
     /// The same world with another declaration, for tests that want a wrong one.
@@ -113,11 +133,12 @@ impl Wildlife {
 
     /// The best policy, solved once for all copies of this world.
     fn solution(&self) -> Result<&Optimum> {
-        let solved = self.solved.get_or_init(|| solve(self.team(), self.grid()).ok());
+        let solved =
+            self.solved.get_or_init(|| solve_in(self.team(), self.grid(), self.wind.strength()).ok());
         match solved {
             Some(found) => Ok(found),
             // Why not is said by trying again.
-            None => Err(solve(self.team(), self.grid())
+            None => Err(solve_in(self.team(), self.grid(), self.wind.strength())
                 .err()
                 .unwrap_or(Error::BadWorld("it has no optimum".into()))),
         }
@@ -204,15 +225,23 @@ impl World for Wildlife {
         &self.spec
     }
 
-    /// One word per drone and one for the poacher.
+    /// One word per drone and one for the poacher, and one for the wind if it is drawn.
     fn reset(&mut self, stream: &mut Stream) -> Result<()> {
         self.poacher = self.room.deal(stream, &mut self.drones);
+        self.blows = self.wind.draw(stream);
         self.steps = 0;
         Ok(())
     }
 
     fn step(&mut self, actions: &[usize], stream: &mut Stream) -> Result<Outcome> {
         Ok(self.drawn_step(actions, stream))
+    }
+
+    /// The wind as a vector (down, right).
+    fn cause(&self, out: &mut [f32]) {
+        if self.wind.blows() {
+            out.copy_from_slice(&self.wind.vector(self.blows));
+        }
     }
 
     fn observe(&self, who: usize, out: &mut [f32]) {
@@ -276,10 +305,14 @@ impl Exact for Wildlife {
     /// The poacher's move, an index into [`STEPS`].
     type Chance = usize;
 
-    /// One word, also when the step captures the poacher and the move is not used.
+    /// One word, and another one in wind, also when the step captures the poacher and the move is not used.
     #[inline]
     fn draw(&self, stream: &mut Stream) -> usize {
-        stream.below(MOVES as u32) as usize
+        self.wind.drift(self.blows, stream)
+    }
+
+    fn chances(&self) -> Option<Vec<(usize, f64)>> {
+        Some(self.wind.law(self.blows).into_iter().enumerate().collect())
     }
 
     fn apply(&mut self, actions: &[usize], chance: &usize) -> Outcome {
@@ -322,6 +355,10 @@ impl Exact for Wildlife {
         Ok(world)
     }
 
+    fn transform_cause(&mut self, g: Element) {
+        self.blows = self.acts.moved[g][self.blows];
+    }
+
     fn transform_chance(&self, g: Element, chance: &usize) -> usize {
         self.acts.moved[g][*chance]
     }
@@ -343,5 +380,6 @@ impl Exact for Wildlife {
             && self.drones == other.drones
             && self.poacher == other.poacher
             && self.steps == other.steps
+            && (!self.wind.blows() || self.blows == other.blows)
     }
 }

@@ -17,6 +17,9 @@ struct State {
     drones: Vec<[usize; 2]>,
     poacher: [usize; 2],
     steps: usize,
+    /// The side that it comes from, in a world with wind.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    wind: Option<String>,
 }
 
 pub(super) fn save(world: &Wildlife) -> Value {
@@ -26,6 +29,7 @@ pub(super) fn save(world: &Wildlife) -> Value {
         drones: world.drones().collect(),
         poacher: world.poacher(),
         steps: world.steps(),
+        wind: world.wind().map(|(from, _)| from.into()),
     };
     serde_json::to_value(state).expect("plain numbers and text have a JSON form")
 }
@@ -56,7 +60,23 @@ pub(super) fn load(world: &mut Wildlife, state: &Value) -> Result<()> {
             world.grid()
         )));
     }
-    world.place(&state.drones, state.poacher, state.steps)
+    let blows = match (&state.wind, world.wind()) {
+        (None, None) => world.blows,
+        (None, Some((from, _))) => {
+            return Err(Error::BadState(format!(
+                "it has no `wind`, and in this world there is one, from the {from}"
+            )));
+        }
+        (Some(_), None) => {
+            return Err(Error::BadState("it has `wind`, and in this world there is none".into()));
+        }
+        (Some(from), Some(_)) => super::wind::blowing(from).ok_or_else(|| {
+            Error::BadState(format!("its wind comes from north, east, south or west, not from `{from}`"))
+        })?,
+    };
+    world.place(&state.drones, state.poacher, state.steps)?;
+    world.blows = blows;
+    Ok(())
 }
 
 impl Wildlife {

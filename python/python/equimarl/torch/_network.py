@@ -47,6 +47,10 @@ class Network(nn.Module):
         self._central = self.network["kind"].startswith("central")
         self._kinds = {kind["name"]: kind.get("features", "") for kind in interface.get("senders", [])}
         self._sees_features = bool(interface.get("features"))
+        if self.network["group"] in ("SO2", "O2"):
+            raise ValueError(
+                f"a network under {self.network['group']} has gates, which torch layers do not have yet; equimarl.load runs it"
+            )
         group, edge = Group(self.network["group"]), None
         for row in self._rows:
             name, last = row["name"], row["name"].rsplit(".", 1)[-1]

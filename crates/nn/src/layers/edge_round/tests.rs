@@ -1,6 +1,8 @@
 use super::*;
+use crate::layers::gate::tests::oracle as gate_oracle;
+use crate::layers::{Channels, GateShape};
 use crate::testing::{Noise, check_equivariance, check_gradients};
-use equimarl_group::Group;
+use equimarl_group::{Group, Symmetry, Types};
 
 /// Who hears whom: three agents each other, two things with features and two without.
 const HEARD: [[&[usize]; 3]; 3] = [[&[1, 2], &[2], &[]], [&[0], &[], &[1, 0, 0]], [&[0, 0], &[0], &[]]];
@@ -17,6 +19,35 @@ struct Case {
     /// The representations of the features of agents and senders, and of edges.
     reps: [Rep; 3],
     output: Rep,
+    /// The gates of the messages and of the update; none where there are ReLUs.
+    gates: Vec<GateShape>,
+}
+
+/// The same where channels turn by any angle.
+fn gated(symmetry: Symmetry) -> Case {
+    let row = |text: &str| {
+        let types = Types::parse(&symmetry, text).unwrap();
+        (Channels::of(&types), types.rep(&symmetry.carrier().unwrap()).unwrap())
+    };
+    let texts = ["2*freq0 + 2*freq1 + freq2", "freq0 + freq1", "freq1"];
+    let [own, sender, edge] = texts.map(row);
+    let to = row("2*freq0 + 2*freq1 + 2*freq2").0;
+    let plus = |a: Channels, b: &(Channels, Rep)| a.plus(b.0);
+    let heard = plus(own.0, &edge);
+    let means = to.plus(to).plus(to);
+    let inputs = [plus(heard, &own), plus(heard, &sender), heard, own.0.plus(means)];
+    let gates = inputs.map(|input| GateShape::new(&symmetry, input, to, 4).unwrap());
+    let messages = gates.iter().zip([Some(&own.1), Some(&sender.1), None]);
+    let messages = messages.map(|(shape, sent)| Messages::gated(&own.1, &edge.1, sent, shape).unwrap());
+    let output = gates[3].output().unwrap();
+    let input = own.1.clone().plus(&output.copies(3).unwrap()).unwrap();
+    let round = EdgeRound::of(messages.collect(), Dense::gated(&input, &gates[3]).unwrap(), &own.1);
+    let plain = case(GROUPS[0]);
+    let parameters = Noise::new(41).normals(round.parameters());
+    let mut weights = EdgeRoundWeights::default();
+    round.realise(&parameters, &mut weights).unwrap();
+    let reps = [own.1, sender.1, edge.1];
+    Case { round, weights, parameters, reps, output, gates: gates.to_vec(), ..plain }
 }
 
 fn case((group, edge): (&str, &str)) -> Case {
@@ -36,7 +67,7 @@ fn case((group, edge): (&str, &str)) -> Case {
         }
         graph
     });
-    Case { round, weights, parameters, graphs, reps, output }
+    Case { round, weights, parameters, graphs, reps, output, gates: vec![] }
 }
 
 impl Case {
@@ -65,8 +96,11 @@ impl Case {
         let (edges, dims) = (self.edges(edges), self.reps.each_ref().map(Rep::dim));
         let mut starts = vec![0];
         self.round.spaces().for_each(|space| starts.push(starts[starts.len() - 1] + space.parameters()));
+        let gated = !self.gates.is_empty();
         let affine = |layer: usize, input: &[f64]| -> Vec<f64> {
-            let (space, start) = (self.round.spaces().nth(layer).unwrap(), starts[layer]);
+            // A gate has two spaces of its own.
+            let first = if gated { 3 * layer } else { layer };
+            let (space, start) = (self.round.spaces().nth(first).unwrap(), starts[first]);
             assert_eq!(space.input().dim(), input.len());
             let rows = (0..space.output().dim()).map(|o| {
                 let bias = space.bias().terms(o);
@@ -76,9 +110,14 @@ impl Case {
                     let terms = space.weight().terms(o * input.len() + k);
                     y += terms.map(|(c, s)| parameters[start + c] * f64::from(s)).sum::<f64>() * x;
                 }
-                y.max(0.0)
+                if gated { y } else { y.max(0.0) }
             });
-            rows.collect()
+            let rows: Vec<f64> = rows.collect();
+            if gated {
+                gate_oracle(&self.gates[layer], &parameters[starts[first + 1]..], &rows)
+            } else {
+                rows
+            }
         };
         let (mut out, mut next) = (vec![], [0; 3]);
         for i in 0..3 {
@@ -107,8 +146,9 @@ impl Case {
 
 #[test]
 fn gradients_are_those_of_the_equation() {
-    for which in GROUPS {
-        let (case, mut noise) = (case(which), Noise::new(42));
+    let turning = [Symmetry::So2, Symmetry::O2].map(gated);
+    for case in GROUPS.map(case).into_iter().chain(turning) {
+        let mut noise = Noise::new(42);
         let [x, senders, edges] = [0, 1, 2].map(|k| noise.normals(ROWS[k] * case.reps[k].dim()));
         let mut work = EdgeRoundWork::default();
         let out = case.forward([&x, &senders, &edges], &mut work);
@@ -140,8 +180,8 @@ fn gradients_are_those_of_the_equation() {
 
 #[test]
 fn features_turn_with_features_and_edges() {
-    for which in GROUPS {
-        let case = case(which);
+    let turning = [Symmetry::So2, Symmetry::O2].map(gated);
+    for case in GROUPS.map(case).into_iter().chain(turning) {
         let copies = |k: usize| case.reps[k].copies(ROWS[k]).unwrap();
         let input = copies(0).plus(&copies(1)).unwrap().plus(&copies(2)).unwrap();
         check_equivariance(&input, &case.output.copies(3).unwrap(), |all| {

@@ -11,6 +11,9 @@
 //!
 //! All three are invariant under D4 and under permutations of the drones, so they live on classes of sets. An episode
 //! starts with 100 steps left on a uniform set that leaves the poacher's cell free.
+//!
+//! In wind (see `wind`) the mean has its weights, and of D4 the mirror along the wind is left. It is solved once, for wind to
+//! the right: a team in another wind is turned until it blows there.
 
 mod policy;
 mod teams;
@@ -19,6 +22,7 @@ pub use policy::Optimal;
 
 use super::STEP_LIMIT;
 use super::Wildlife;
+use super::Wind;
 use super::board::{Board, MOVES};
 use super::rules::{Room, STEP_COST};
 use crate::error::Result;
@@ -36,6 +40,7 @@ struct Table {
     board: Board,
     teams: Teams,
     drones: usize,
+    strength: f64,
     mean_return: f64,
     /// `after[t][class]`: see the module's equations.
     after: Vec<Vec<f64>>,
@@ -52,10 +57,24 @@ struct Table {
 /// # Errors
 /// If there is no such world, or it has too many states.
 pub fn solve(drones: usize, grid: usize) -> Result<Optimum> {
+    solve_in(drones, grid, 0.0)
+}
+
+/// The move of the wind that is solved for: to the right.
+const SOLVED: usize = 2;
+/// The move that undoes each move.
+const BACK: [usize; MOVES] = [0, 3, 4, 1, 2];
+
+/// The same in wind of this strength, wherever it comes from.
+///
+/// # Errors
+/// If there is no such world, or it has too many states.
+pub fn solve_in(drones: usize, grid: usize, strength: f64) -> Result<Optimum> {
     Wildlife::new(drones, grid)?;
+    let wind = Wind::new(strength, "west")?;
     let board = Board::new(grid)?;
-    let teams = Teams::new(&board, drones)?;
-    let model = Model::new(&board, &teams, drones);
+    let teams = Teams::new(&board, drones, wind.blows().then_some(SOLVED))?;
+    let model = Model::new(&board, &teams, drones, &wind);
     let mut after = Vec::with_capacity(STEP_LIMIT);
     let mut value = vec![0.0; teams.len()];
     for _ in 0..STEP_LIMIT {
@@ -64,7 +83,7 @@ pub fn solve(drones: usize, grid: usize) -> Result<Optimum> {
         after.push(follows);
     }
     let mean_return = start_mean(&board, &teams, &value);
-    Ok(Optimum { table: Arc::new(Table { board, teams, drones, mean_return, after }) })
+    Ok(Optimum { table: Arc::new(Table { board, teams, drones, strength, mean_return, after }) })
 }
 
 /// The mean over all starts: every set that leaves the poacher's cell free is as likely as any other.
@@ -83,21 +102,27 @@ fn start_mean(board: &Board, teams: &Teams, value: &[f64]) -> f64 {
 struct Model {
     /// The reward of standing on a class, if that captures the poacher.
     capture: Vec<Option<f64>>,
-    /// The class after each of the poacher's moves.
+    /// The class after the poacher moved against each move: seen from the poacher, everybody moves by it.
     drift: Vec<[u32; MOVES]>,
+    /// How likely each of them is; nothing if all are equally likely.
+    law: Option<[f64; MOVES]>,
     /// The different classes that the joint moves from class c lead to: `reach[start[c]..start[c + 1]]`.
     reach: Vec<u32>,
     start: Vec<usize>,
 }
 
 impl Model {
-    fn new(board: &Board, teams: &Teams, drones: usize) -> Model {
+    fn new(board: &Board, teams: &Teams, drones: usize, wind: &Wind) -> Model {
         let mut room = Room::new(drones, board.cells());
         let mut cells = vec![0; drones];
         let mut seen = vec![u32::MAX; teams.len()];
         let mut model = Model {
             capture: Vec::with_capacity(teams.len()),
             drift: Vec::with_capacity(teams.len()),
+            law: wind.blows().then(|| {
+                let law = wind.law(SOLVED);
+                std::array::from_fn(|m| law[BACK[m]])
+            }),
             reach: Vec::new(),
             start: vec![0],
         };
@@ -106,8 +131,6 @@ impl Model {
             room.next.copy_from_slice(home);
             let captors = room.settle(board, home, board.middle());
             model.capture.push((captors > 0).then(|| f64::from(1 + captors)));
-            // Seen from the poacher, its move m shifts everybody by -m; the five moves are as a set their own
-            // negatives, and only their mean is used.
             model.drift.push(std::array::from_fn(|m| {
                 for (cell, &at) in cells.iter_mut().zip(home) {
                     *cell = board.moved[at as usize][m];
@@ -129,8 +152,10 @@ impl Model {
 
     /// after_t from V_t.
     fn after(&self, value: &[f64]) -> Vec<f64> {
-        let mean =
-            |drift: &[u32; MOVES]| drift.iter().map(|&c| value[c as usize]).sum::<f64>() / MOVES as f64;
+        let mean = |drift: &[u32; MOVES]| match &self.law {
+            None => drift.iter().map(|&c| value[c as usize]).sum::<f64>() / MOVES as f64,
+            Some(law) => drift.iter().zip(law).map(|(&c, p)| p * value[c as usize]).sum::<f64>(),
+        };
         self.capture
             .iter()
             .zip(&self.drift)

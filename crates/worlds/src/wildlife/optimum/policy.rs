@@ -1,6 +1,7 @@
 //! The optimal policy as a controller.
 
-use super::{Table, joint_moves};
+use super::{SOLVED, Table, joint_moves};
+use crate::wildlife::board::{Board, STEPS};
 use crate::wildlife::rules::Room;
 use crate::wildlife::{STEP_LIMIT, Wildlife};
 use std::sync::Arc;
@@ -13,6 +14,7 @@ pub struct Optimal {
     room: Room,
     home: Vec<u32>,
     cells: Vec<u32>,
+    moves: Vec<usize>,
 }
 
 impl Optimal {
@@ -22,20 +24,23 @@ impl Optimal {
             room: Room::new(drones, table.board.cells()),
             home: vec![0; drones],
             cells: vec![0; drones],
+            moves: Vec::with_capacity(drones),
             table,
         }
     }
 
     /// The value of the best joint move; calls back with every move that is better than all before it.
     pub(super) fn best(&mut self, world: &Wildlife, mut better: impl FnMut(&[usize])) -> f64 {
-        let Table { board, teams, drones, after, .. } = &*self.table;
+        let Table { board, teams, drones, after, strength, .. } = &*self.table;
         assert!(
-            world.team() == *drones && world.grid() == board.grid,
-            "this policy is for {drones} drones on a grid of {}",
+            world.team() == *drones && world.grid() == board.grid && world.wind.strength() == *strength,
+            "this policy is for {drones} drones on a grid of {} in a wind of {strength}",
             board.grid
         );
+        // Turned until the wind blows to where it was solved.
+        let turns = if world.wind.blows() { quarters(world.blows) } else { 0 };
         for (cell, &drone) in self.home.iter_mut().zip(&world.drones) {
-            *cell = board.seen_from(world.poacher, drone);
+            *cell = turned(board, turns, board.seen_from(world.poacher, drone));
         }
         let left = (STEP_LIMIT - world.steps()).max(1);
         let follows = &after[left - 1];
@@ -46,7 +51,13 @@ impl Optimal {
             let value = follows[teams.class_of(cells)];
             if value > best {
                 best = value;
-                better(moves);
+                if turns == 0 {
+                    better(moves);
+                } else {
+                    self.moves.clear();
+                    self.moves.extend(moves.iter().map(|&m| turned_move(4 - turns, m)));
+                    better(&self.moves);
+                }
             }
         });
         best
@@ -61,4 +72,26 @@ impl Optimal {
     pub fn act(&mut self, world: &Wildlife, actions: &mut [usize]) {
         self.best(world, |moves| actions.copy_from_slice(moves));
     }
+}
+
+/// A quarter turn of vectors.
+fn quarter([row, col]: [i32; 2]) -> [i32; 2] {
+    [-col, row]
+}
+
+/// The quarter turns that make the wind blow to where it was solved.
+fn quarters(blows: usize) -> usize {
+    (0..4).find(|&k| turned_move(k, blows) == SOLVED).unwrap_or_default()
+}
+
+fn turned_move(quarters: usize, m: usize) -> usize {
+    let to = (0..quarters).fold(STEPS[m], |v, _| quarter(v));
+    STEPS.iter().position(|&s| s == to).unwrap_or_default()
+}
+
+fn turned(board: &Board, quarters: usize, cell: u32) -> u32 {
+    let (half, side) = (board.grid as i32 / 2, board.grid as i32);
+    let [row, col] = board.place[cell as usize].map(|v| v - half);
+    let [row, col] = (0..quarters).fold([row, col], |v, _| quarter(v)).map(|v| v + half);
+    (row * side + col) as u32
 }

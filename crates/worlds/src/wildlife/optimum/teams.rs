@@ -1,11 +1,11 @@
 //! Where a team stands around the poacher, up to symmetry.
 //!
 //! Seen from the poacher, which is put in the middle cell, a team is a set of n different cells: translations are gone
-//! because positions are relative, permutations because it is a set. D4 acts on these sets; a *class* is one orbit.
+//! because positions are relative, permutations because it is a set. D4 acts on these sets (in wind, what leaves it as it is); a *class* is one orbit.
 //! Three drones on a 7 x 7 torus have 5.4 million ordered states, 18,424 sets and 2,397 classes.
 
 use crate::error::{Error, Result};
-use crate::wildlife::board::{Board, MOVES};
+use crate::wildlife::board::{Board, MOVES, STEPS};
 use equimarl_group::{Group, Plane};
 
 /// More joint moves than this (classes x 5^n) would take gigabytes and many minutes.
@@ -26,13 +26,16 @@ pub(super) struct Teams {
 }
 
 impl Teams {
-    /// All classes of teams of `drones` drones.
+    /// All classes of teams of `drones` drones, under D4 or what it leaves of a wind that makes this move.
     ///
     /// # Errors
     /// If there are too many to solve.
-    pub fn new(board: &Board, drones: usize) -> Result<Teams> {
+    pub fn new(board: &Board, drones: usize, wind: Option<usize>) -> Result<Teams> {
+        let turns = turned_cells(board, wind)?;
         let sets = count_sets(board.cells(), drones);
-        let moves = (MOVES as u64).checked_pow(drones as u32).and_then(|m| m.checked_mul(sets / 8 + 1));
+        let moves = (MOVES as u64)
+            .checked_pow(drones as u32)
+            .and_then(|m| m.checked_mul(sets / turns.len() as u64 + 1));
         if moves.is_none_or(|m| m > MOST_MOVES) {
             return Err(Error::BadWorld(format!(
                 "{drones} drones on a {0} x {0} grid are too many states and joint moves to solve exactly; \
@@ -49,7 +52,6 @@ impl Teams {
             members: Vec::new(),
             sizes: Vec::new(),
         };
-        let turns = turned_cells(board)?;
         let mut set: Vec<u32> = (0..drones as u32).collect();
         let mut image = set.clone();
         for rank in 0..sets as usize {
@@ -131,15 +133,16 @@ fn next_set(set: &mut [u32]) {
     }
 }
 
-/// Where each element of D4 takes each cell.
-fn turned_cells(board: &Board) -> Result<Vec<Vec<u32>>> {
+/// Where each element of D4 that leaves the wind as it is takes each cell.
+fn turned_cells(board: &Board, wind: Option<usize>) -> Result<Vec<Vec<u32>>> {
     let d4 = Group::dihedral(4)?;
     let plane = Plane::new(&d4)?;
     let turn = |g: usize, &[row, col]: &[i32; 2]| {
         let [row, col] = plane.pixel(g, board.grid, [row as usize, col as usize]);
         (row * board.grid + col) as u32
     };
-    Ok(d4.elements().map(|g| board.place.iter().map(|at| turn(g, at)).collect()).collect())
+    let left = |&g: &usize| wind.is_none_or(|m| plane.vector(g, STEPS[m]) == STEPS[m]);
+    Ok(d4.elements().filter(left).map(|g| board.place.iter().map(|at| turn(g, at)).collect()).collect())
 }
 
 #[cfg(test)]
@@ -150,7 +153,7 @@ mod tests {
     fn classes_partition_the_sets() {
         for (grid, drones) in [(3, 2), (3, 8), (5, 3), (7, 2), (7, 3)] {
             let board = Board::new(grid).unwrap();
-            let teams = Teams::new(&board, drones).unwrap();
+            let teams = Teams::new(&board, drones, None).unwrap();
             let total: u32 = (0..teams.len()).map(|c| teams.size(c)).sum();
             assert_eq!(u64::from(total), count_sets(grid * grid, drones));
             for class in 0..teams.len() {
@@ -168,7 +171,7 @@ mod tests {
         let pairs = (1176 + 24 + 4 * (21 + 21)) / 8;
         let triples = (18_424 + 24 + 4 * (35 + 7 * 21)) / 8;
         let board = Board::new(7).unwrap();
-        assert_eq!(Teams::new(&board, 2).unwrap().len(), pairs);
-        assert_eq!(Teams::new(&board, 3).unwrap().len(), triples);
+        assert_eq!(Teams::new(&board, 2, None).unwrap().len(), pairs);
+        assert_eq!(Teams::new(&board, 3, None).unwrap().len(), triples);
     }
 }

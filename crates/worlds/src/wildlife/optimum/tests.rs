@@ -7,12 +7,12 @@ use crate::episode::play;
 use crate::world::{End, Exact, World};
 
 /// The reward of a joint action, and the states that may follow it.
-type Tried = (f64, Vec<usize>);
+type Tried = (f64, Vec<(usize, f64)>);
 
 /// The optimum over all ordered absolute states, through the world's own `apply`, without any symmetry.
-fn brute_force(drones: usize, grid: usize) -> f64 {
+fn brute_force(drones: usize, grid: usize, wind: Wind) -> f64 {
     let cells = grid * grid;
-    let mut world = Wildlife::new(drones, grid).unwrap();
+    let mut world = Wildlife::new(drones, grid).unwrap().in_wind(wind).unwrap();
     let at = |cell: usize| [cell / grid, cell % grid];
     let number =
         |w: &Wildlife| w.drones().chain([w.poacher()]).fold(0, |n, [row, col]| n * cells + row * grid + col);
@@ -33,12 +33,12 @@ fn brute_force(drones: usize, grid: usize) -> f64 {
             let actions: Vec<usize> = (0..drones).map(|k| code / MOVES.pow(k as u32) % MOVES).collect();
             let mut reward = 0.0;
             let mut next = Vec::new();
-            for chance in 0..MOVES {
+            for (chance, p) in start.chances().unwrap() {
                 world = start.clone();
                 let outcome = world.apply(&actions, &chance);
                 reward = outcome.reward;
                 if outcome.end == End::Running {
-                    next.push(number(&world));
+                    next.push((number(&world), p));
                 }
             }
             (reward, next)
@@ -51,8 +51,8 @@ fn brute_force(drones: usize, grid: usize) -> f64 {
             .iter()
             .map(|tried| {
                 tried.iter().flatten().fold(f64::NEG_INFINITY, |best, (reward, next)| {
-                    let follows: f64 = next.iter().map(|&s| value[s]).sum();
-                    best.max(reward + follows / MOVES as f64)
+                    let follows: f64 = next.iter().map(|&(s, p)| p * value[s]).sum();
+                    best.max(reward + follows)
                 })
             })
             .collect();
@@ -68,8 +68,28 @@ fn brute_force(drones: usize, grid: usize) -> f64 {
 #[test]
 fn the_solver_agrees_with_brute_force() {
     for (drones, grid) in [(2, 3), (3, 3), (2, 5)] {
-        let (fast, slow) = (solve(drones, grid).unwrap().mean_return(), brute_force(drones, grid));
+        let slow = brute_force(drones, grid, Wind::CALM);
+        let fast = solve(drones, grid).unwrap().mean_return();
         assert!((fast - slow).abs() < 1e-9, "{drones} drones, grid {grid}: {fast} {slow}");
+    }
+    for (strength, from) in [(0.3, "west"), (0.8, "north"), (1.0, "south")] {
+        let slow = brute_force(2, 3, Wind::new(strength, from).unwrap());
+        let fast = solve_in(2, 3, strength).unwrap().mean_return();
+        assert!((fast - slow).abs() < 1e-9, "wind {strength} from {from}: {fast} {slow}");
+    }
+}
+
+#[test]
+fn the_policy_reaches_the_optimum_in_any_wind() {
+    for from in ["north", "east", "south", "west", "any"] {
+        let wind = Wind::new(0.6, from).unwrap();
+        let world = Wildlife::new(2, 5).unwrap().in_wind(wind).unwrap();
+        let mut best = Named::new("optimal", &world).unwrap();
+        let played = play(&mut EnvBatch::of(&world, 1), &mut best, 4000, 11).unwrap();
+        let optimum = solve_in(2, 5, 0.6).unwrap().mean_return();
+        assert_eq!(world.optimum(), Some(optimum));
+        let gap = (played.total.mean - optimum).abs();
+        assert!(gap < 3.0 * played.total.stderr, "{from}: {played:?} against {optimum}");
     }
 }
 

@@ -5,6 +5,7 @@ mod rules;
 mod scenes;
 mod states;
 mod symmetry;
+mod wind;
 
 use super::*;
 use crate::stream::Purpose;

@@ -1,0 +1,86 @@
+//! What is left of a world's symmetry, found by looking: the elements that an audit does not refute.
+
+use crate::error::{Error, Result};
+use equimarl_group::{Group, Plane};
+use equimarl_worlds::{Registry, WorldConfig};
+
+/// Steps of the audit. A wind shows in the first one that does not capture.
+const STEPS: usize = 200;
+
+/// The largest group of plane symmetries that a world has with everything that breaks it, by its name: C1 if nothing is left.
+///
+/// # Errors
+/// If there is no such world, or it does not say how its states transform.
+pub fn left(registry: &Registry, world: &WorldConfig) -> Result<String> {
+    let world = registry.complete(world)?;
+    let largest: Group = registry.get(&world.name)?.symmetries(&world.settings).largest.parse()?;
+    let envs = registry.make(&world, &largest, 1)?;
+    let Some(exact) = envs.exact() else {
+        return Err(Error::BadConfig(format!(
+            "the method `subgroup` needs a world that says how its states transform, and {} does not; give --group instead",
+            world.name
+        )));
+    };
+    let report = exact.audit(STEPS, 0);
+    let plane = Plane::new(&largest)?;
+    let held = largest.elements().zip(&report.elements).filter(|(_, found)| found.holds);
+    let matrices: Vec<[[i32; 2]; 2]> = held.map(|(g, _)| plane.matrix(g)).collect();
+    name(&matrices)
+}
+
+/// A group of these elements: a usual name if it has one, and generators otherwise.
+fn name(matrices: &[[[i32; 2]; 2]]) -> Result<String> {
+    let same = |group: &Group| {
+        let plane = Plane::new(group).ok();
+        group.order() == matrices.len()
+            && plane.is_some_and(|plane| group.elements().all(|g| matrices.contains(&plane.matrix(g))))
+    };
+    for usual in ["C1", "C2", "C4", "D1", "D2", "D4"] {
+        if same(&usual.parse()?) {
+            return Ok(usual.into());
+        }
+    }
+    // Generators, taken as long as they add something.
+    let text = |all: &[[[i32; 2]; 2]]| {
+        let one = |[[a, b], [c, d]]: &[[i32; 2]; 2]| format!("{a} {b}, {c} {d}");
+        format!("matrix[{}]", all.iter().map(one).collect::<Vec<_>>().join("; "))
+    };
+    let mut chosen: Vec<[[i32; 2]; 2]> = vec![];
+    for matrix in matrices.iter().filter(|m| **m != [[1, 0], [0, 1]]) {
+        let covered = match chosen.is_empty() {
+            true => false,
+            false => {
+                let group: Group = text(&chosen).parse()?;
+                let plane = Plane::new(&group)?;
+                group.elements().any(|g| plane.matrix(g) == *matrix)
+            }
+        };
+        if !covered {
+            chosen.push(*matrix);
+        }
+    }
+    Ok(text(&chosen))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use equimarl_worlds::builtin;
+
+    #[test]
+    fn wind_and_tilt_leave_what_they_leave() {
+        let registry = builtin();
+        let of = |world: &str, changes: &[(&str, equimarl_worlds::Value)]| {
+            let mut config = registry.usual(world).unwrap();
+            changes.iter().for_each(|(key, value)| config.settings.set(key, value.clone()));
+            left(&registry, &config).unwrap()
+        };
+        assert_eq!(of("wildlife", &[]), "D4");
+        assert_eq!(of("wildlife", &[("wind", 0.3.into()), ("wind_from", "north".into())]), "D1");
+        // The mirror along the rows: it negates rows and not columns.
+        assert_eq!(of("wildlife", &[("wind", 0.3.into())]), "matrix[-1 0, 0 1]");
+        assert_eq!(of("traffic", &[]), "C4");
+        assert_eq!(of("traffic", &[("tilt", 0.4.into())]), "C2");
+        assert_eq!(of("traffic", &[("main_road", 3.0.into())]), "C1");
+    }
+}
