@@ -2,6 +2,7 @@
 
 use crate::error::Result;
 use crate::observe::{Observer, States};
+use crate::stuck::{StuckReport, Watch, Watcher};
 use equimarl_nn::{Batch, Cache, Choice, Policy, PolicyOutput, Sharing, Squash};
 use equimarl_worlds::{End, Envs, Episode, Joint, Purpose, Spec, Stream, Summary, Tally, World};
 
@@ -81,6 +82,26 @@ pub fn evaluate(
     what: Games,
     stop: &dyn Fn() -> bool,
 ) -> Result<Option<Summary>> {
+    Ok(evaluate_watched(policy, inference, envs, what, stop)?.map(|(summary, _)| summary))
+}
+
+/// As [`evaluate`], and says how many episodes were cut off with a greedy team that was stuck, and why; of a team whose actions
+/// are drawn it says nothing.
+///
+/// # Errors
+/// As [`evaluate`].
+pub fn evaluate_watched(
+    policy: &Policy,
+    inference: &mut Inference,
+    envs: &mut dyn Envs,
+    what: Games,
+    stop: &dyn Fn() -> bool,
+) -> Result<Option<(Summary, StuckReport)>> {
+    let watcher = match what.choice {
+        Choice::Greedy if !envs.is_empty() => Some(Watcher::new(policy, envs.world(0))?),
+        _ => None,
+    };
+    let mut stuck = StuckReport::default();
     let mut waiting = 0..what.episodes;
     let mut games: Vec<Option<Game>> = vec![];
     for e in 0..envs.len().min(what.episodes) {
@@ -99,14 +120,21 @@ pub fn evaluate(
         for (&e, rows) in running.iter().zip(said.log_probabilities.chunks(agents * actions)) {
             let Some(game) = &mut games[e] else { continue };
             decide_in((what.choice, policy.squash()), rows, &spec, &mut game.choice, &mut chosen);
+            if let Some(watcher) = &watcher {
+                game.watch.step(watcher, envs.world(e), rows, &chosen);
+            }
             if let Some(done) = game.step(envs, e, &chosen)? {
+                game.watch
+                    .finish(game.episode as u64, done.end)
+                    .into_iter()
+                    .for_each(|found| stuck.add(found));
                 played[game.episode] = Some(done);
                 games[e] = Game::next(&mut waiting, envs, e, what.seed)?;
             }
         }
     }
     let played: Vec<Episode> = played.into_iter().flatten().collect();
-    Ok(Some(Summary::of(&played, envs.spec())))
+    Ok(Some((Summary::of(&played, envs.spec()), stuck.sorted())))
 }
 
 /// What a team does of which a policy says these rows, as [`PolicyOutput`] has them.
@@ -145,6 +173,7 @@ struct Game {
     episode: usize,
     seed: u64,
     choice: Stream,
+    watch: Watch,
     tally: Tally,
     total: f64,
     length: usize,
@@ -165,7 +194,15 @@ impl Game {
         let index = episode as u64;
         envs.start(e, Stream::new(seed, Purpose::Evaluation, index))?;
         let choice = Stream::new(seed, Purpose::EvaluationAction, index);
-        Ok(Game { episode, seed, choice, tally: Tally::default(), total: 0.0, length: 0 })
+        Ok(Game {
+            episode,
+            seed,
+            choice,
+            watch: Watch::default(),
+            tally: Tally::default(),
+            total: 0.0,
+            length: 0,
+        })
     }
 
     /// A step; gives the episode if it ended.

@@ -40,6 +40,7 @@ mod returns;
 mod rollout;
 pub mod run;
 mod scale;
+mod stuck;
 mod summary;
 
 pub use config::{AugmentRatio, Augmentation, EncoderChoice, Method, PRESETS, TrainConfig};
@@ -52,7 +53,7 @@ pub use equivariance::{
 };
 pub use error::{Error, Result};
 pub use estimate::{Estimate, free_memory};
-pub use evaluate::{Games, Inference, decide, evaluate};
+pub use evaluate::{Games, Inference, decide, evaluate, evaluate_watched};
 pub use folder::RunFolder;
 pub use interface::{check_fit, interface, interface_under};
 pub use loss::{Loss, LossConfig, Samples};
@@ -62,4 +63,5 @@ pub use optimiser::Optimiser;
 pub use ppo::{Progress, Pulse, Stage, Times, Trainer};
 pub use ranges::message_ranges;
 pub use returns::{Step, gae};
+pub use stuck::{Pair, Stuck, StuckReport, Why};
 pub use summary::{Evaluation, Summary};

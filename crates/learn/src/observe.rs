@@ -345,21 +345,27 @@ impl Observer {
             return Err(Error::Mismatch("the batch holds parts of images, not pixels".into()));
         };
         let place = pixels.len() / self.numbers.max(1);
-        match (g, self.acts.plane()) {
-            (0, _) | (_, None) => pixels.extend_from_slice(image),
-            (g, Some(plane)) => {
-                let [_, height, width] = self.shape;
-                let from = plane.gather(g, width);
-                self.turned.clear();
-                for channel in image.chunks_exact((height * width).max(1)) {
-                    self.turned.extend(from.iter().map(|&p| channel[p]));
-                }
-                pixels.extend_from_slice(&self.turned);
-            }
-        }
+        let start = pixels.len();
+        pixels.extend_from_slice(image);
+        transform_image(&self.acts, self.shape, g, image, &mut pixels[start..]);
         batch.ids.push(place as u32);
         batch.elements.push(0);
         Ok(())
+    }
+}
+
+/// Writes an image as the element g shows it; as it is where the group does not turn images.
+pub(crate) fn transform_image(
+    acts: &GroupAction,
+    [_, height, width]: [usize; 3],
+    g: Element,
+    image: &[f32],
+    out: &mut [f32],
+) {
+    let (Some(plane), true) = (acts.plane(), g != 0) else { return out.copy_from_slice(image) };
+    let (from, pixels) = (plane.gather(g, width), (height * width).max(1));
+    for (out, channel) in out.chunks_exact_mut(pixels).zip(image.chunks_exact(pixels)) {
+        out.iter_mut().zip(&from).for_each(|(out, &p)| *out = channel[p]);
     }
 }
 
