@@ -4,7 +4,7 @@ use crate::error::Result;
 use crate::evaluate::{Inference, decide};
 use crate::stuck::{StuckReport, Watch, Watcher};
 use equimarl_nn::{Choice, Policy, Sharing};
-use equimarl_worlds::{Controller, End, Envs, Joint, Stream, World};
+use equimarl_worlds::{Controller, End, Envs, Joint, Stream, Token, World};
 
 /// A policy that decides for all agents of a world.
 pub struct Learned {
@@ -15,6 +15,7 @@ pub struct Learned {
     watcher: Option<Watcher>,
     watch: Watch,
     episode: u64,
+    tokens: Vec<Token>,
     stuck: StuckReport,
 }
 
@@ -31,7 +32,10 @@ impl Learned {
             _ => None,
         };
         let (watch, stuck) = (Watch::default(), StuckReport::default());
-        Ok(Learned { policy, inference, choice, watcher, watch, episode: 0, stuck })
+        let mut learned =
+            Learned { policy, inference, choice, watcher, watch, episode: 0, tokens: vec![], stuck };
+        learned.draw_tokens(0, envs.spec().agents);
+        Ok(learned)
     }
 
     /// How many episodes since this was last asked were cut off with the team stuck, and why. A team whose actions are drawn
@@ -46,8 +50,9 @@ impl Controller for Learned {
         "learned"
     }
 
-    fn begin(&mut self, _seed: u64, episode: u64) {
+    fn begin(&mut self, seed: u64, episode: u64) {
         (self.episode, self.watch) = (episode, Watch::default());
+        self.draw_tokens(seed, self.tokens.len());
     }
 
     fn end(&mut self, how: End) {
@@ -78,12 +83,17 @@ impl Controller for Learned {
 }
 
 impl Learned {
+    /// Those of this episode, for so many agents; none for policies without.
+    fn draw_tokens(&mut self, seed: u64, agents: usize) {
+        self.tokens = Token::team(seed, self.episode, agents, self.policy.token_order());
+    }
+
     fn decide(&mut self, world: &dyn World, stream: &mut Stream) -> equimarl_worlds::Result<Joint> {
-        let said = self.inference.forward(&self.policy, [world].into_iter());
+        let said = self.inference.forward_with(&self.policy, [(world, &self.tokens[..])].into_iter());
         let said = said.map_err(|error| equimarl_worlds::Error::BadWorld(error.to_string()))?;
         let joint = decide(&self.policy, self.choice, &said.log_probabilities, world.spec(), stream);
         if let Some(watcher) = &self.watcher {
-            self.watch.step(watcher, world, &said.log_probabilities, &joint);
+            self.watch.step(watcher, (world, &self.tokens[..]), &said.log_probabilities, &joint);
         }
         Ok(joint)
     }

@@ -42,6 +42,7 @@ pub mod run;
 mod scale;
 mod stuck;
 mod summary;
+mod tokens;
 
 pub use config::{AugmentRatio, Augmentation, EncoderChoice, Method, PRESETS, TrainConfig};
 pub use controller::Learned;
@@ -58,7 +59,7 @@ pub use folder::RunFolder;
 pub use interface::{check_fit, interface, interface_under};
 pub use loss::{Loss, LossConfig, Samples};
 pub use model::{Known, world_note, world_of};
-pub use observe::{Observer, States, observe};
+pub use observe::{Observer, States, observe, observe_with};
 pub use optimiser::Optimiser;
 pub use ppo::{Progress, Pulse, Stage, Times, Trainer};
 pub use ranges::message_ranges;

@@ -76,9 +76,10 @@ fn a_team_that_no_equivariant_policy_gets_away_is_named_symmetric() {
         // The mirror or turn that exchanges left and right exchanges the agents, and the mirror that does not leaves them.
         assert!(element != "e" && (agents == [0, 1] || agents == [1, 0]), "seed {seed}: {report}");
         assert!(report.to_string().contains("so no equivariant policy can break the tie"), "{report}");
-        // It ended as symmetric as it began.
+        // Left and right are still the same. Up and down need not be: which of two equal actions is taken, rounding decides.
         let at = |agent: usize, k: usize| end["agents"][agent][k].as_f64().unwrap();
-        assert!((at(0, 0) + at(1, 0)).abs() < 1e-9 && at(0, 1).abs() < 1e-9, "seed {seed}: {end}");
+        let apart = [at(0, 0) + at(1, 0), at(0, 1).abs() - at(1, 1).abs()];
+        assert!(apart.iter().all(|gap| gap.abs() < 1e-9), "seed {seed}: {end}");
     }
     assert!(stuck >= 5, "{stuck} of 40");
 }

@@ -99,7 +99,9 @@ impl<'a> Search<'a> {
     fn new(turned: &'a Sight, here: &'a Sight, still: bool) -> Search<'a> {
         let n = here.own.len();
         let fits = |i: usize, j: usize| {
-            same(&turned.own[i], &here.own[j]) && same_senders(&turned.heard[i], &here.heard[j])
+            turned.tokens.get(i) == here.tokens.get(j)
+                && same(&turned.own[i], &here.own[j])
+                && same_senders(&turned.heard[i], &here.heard[j])
         };
         let may = (0..n).map(|i| (0..n).filter(|&j| fits(i, j)).collect()).collect();
         Search { may, from: between(turned), to: between(here), still, left: PATIENCE }
@@ -150,8 +152,8 @@ fn between(sight: &Sight) -> Vec<Vec<Option<&[f32]>>> {
     let mut all = vec![vec![None; n]; n];
     for (row, heard) in all.iter_mut().zip(&sight.heard) {
         for edge in heard {
-            if let Some(at) = edge.from.ok().and_then(|from| row.get_mut(from)) {
-                *at = Some(&edge.vector[..]);
+            if let Some(from) = edge.from.ok().filter(|&from| from < n) {
+                row[from] = Some(&edge.vector[..]);
             }
         }
     }

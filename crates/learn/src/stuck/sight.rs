@@ -2,7 +2,7 @@
 
 use crate::observe::transform_image;
 use equimarl_group::Element;
-use equimarl_worlds::{Edges, GroupAction, World};
+use equimarl_worlds::{Edges, GroupAction, Token, World};
 
 /// What an agent hears across one edge.
 #[derive(Clone, Debug)]
@@ -20,12 +20,14 @@ pub(super) struct Sight {
     /// Agent by agent: an image or a feature vector.
     pub own: Vec<Vec<f32>>,
     pub heard: Vec<Vec<Heard>>,
-    /// What breaks the symmetry, if that is known.
+    /// What breaks the symmetry, if the network is told.
     pub cause: Vec<f32>,
+    /// Agents' tokens, if they have some.
+    pub tokens: Vec<Token>,
 }
 
 impl Sight {
-    pub fn of(world: &dyn World, acts: &GroupAction) -> Sight {
+    pub fn of((world, tokens): (&dyn World, &[Token]), acts: &GroupAction, told: bool) -> Sight {
         let spec = world.spec();
         let numbers = match acts.features_dim() {
             0 => spec.image.map_or(0, |shape| shape.iter().product()),
@@ -47,9 +49,11 @@ impl Sight {
             });
             heard.push(each.collect());
         }
-        let mut cause = vec![0.0; acts.cause_dim()];
-        world.cause(&mut cause);
-        Sight { own, heard, cause }
+        let mut cause = vec![0.0; if told { acts.cause_dim() } else { 0 }];
+        if !cause.is_empty() {
+            world.cause(&mut cause);
+        }
+        Sight { own, heard, cause, tokens: tokens.to_vec() }
     }
 
     /// As the element g shows it; agents keep their numbers.
@@ -70,7 +74,10 @@ impl Sight {
                 acts.features(g, Some(kind), &old.features, &mut new.features);
             }
         }
-        acts.cause(g, &self.cause, &mut all.cause);
+        if !self.cause.is_empty() {
+            acts.cause(g, &self.cause, &mut all.cause);
+        }
+        all.tokens.iter_mut().for_each(|token| *token = token.times(acts, g));
         all
     }
 }

@@ -6,7 +6,7 @@ use super::{Stuck, Why};
 use crate::error::Result;
 use equimarl_group::Element;
 use equimarl_nn::{NetworkKind, Policy};
-use equimarl_worlds::{Edges, End, GroupAction, Joint, World};
+use equimarl_worlds::{Edges, End, GroupAction, Joint, Token, World};
 use std::collections::VecDeque;
 
 /// The longest circle that is noticed.
@@ -24,6 +24,8 @@ pub(crate) struct Watcher {
     shape: [usize; 3],
     /// What the policy transforms with. Agents share weights, so even a plain policy cannot tell those apart that see the same.
     elements: Vec<Element>,
+    /// Whether it is told what breaks the symmetry.
+    told: bool,
 }
 
 impl Watcher {
@@ -34,7 +36,8 @@ impl Watcher {
             kind if kind.is_central() => vec![],
             _ => vec![0],
         };
-        Ok(Watcher { acts, shape: world.spec().image.unwrap_or_default(), elements })
+        let (shape, told) = (world.spec().image.unwrap_or_default(), !config.interface.cause.is_empty());
+        Ok(Watcher { acts, shape, elements, told })
     }
 }
 
@@ -123,8 +126,9 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    /// The team is about to act in a state of which the policy said these rows.
-    pub fn step(&mut self, watcher: &Watcher, world: &dyn World, rows: &[f32], actions: &Joint) {
+    /// The team is about to act in a state of which the policy said these rows; tokens stay the same for a whole episode.
+    pub fn step(&mut self, watcher: &Watcher, here: (&dyn World, &[Token]), rows: &[f32], actions: &Joint) {
+        let world = here.0;
         let now = Glimpse::of(world, watcher, rows, actions);
         for (p, again) in self.again.iter_mut().enumerate() {
             let before = self.past.len().checked_sub(p + 1).map(|at| &self.past[at]);
@@ -137,16 +141,16 @@ impl Watch {
         let circle = (1..=LONGEST).find(|p| self.again[p - 1] >= PATIENCE.max(2 * p));
         match circle {
             None => self.found = None,
-            Some(period) if self.found.is_none() => self.found = Some(self.why(watcher, world, period)),
+            Some(period) if self.found.is_none() => self.found = Some(self.why(watcher, here, period)),
             Some(_) => {}
         }
         self.steps += 1;
     }
 
-    fn why(&self, watcher: &Watcher, world: &dyn World, period: usize) -> Stuck {
+    fn why(&self, watcher: &Watcher, here: (&dyn World, &[Token]), period: usize) -> Stuck {
         let last = self.past.iter().rev().take(period).map(|glimpse| glimpse.margin);
         let (margin, agent) = last.fold((f64::INFINITY, 0), |a, b| if b.0 < a.0 { b } else { a });
-        let sight = Sight::of(world, &watcher.acts);
+        let sight = Sight::of(here, &watcher.acts, watcher.told);
         let pair = find(&sight, &watcher.acts, watcher.shape, &watcher.elements);
         let why = match (&pair, margin < MARGIN) {
             (Some(_), _) => Why::Symmetric,
