@@ -9,7 +9,7 @@ use crate::message::StepId;
 use crate::sight::Sight;
 use crate::world::check;
 use equimarl_nn::{Batch, Choice, Images, Policy};
-use equimarl_worlds::{Actions, End, Envs, Joint, Purpose, Stream, World};
+use equimarl_worlds::{Actions, End, Envs, Joint, Purpose, Stream, Token, World};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -235,7 +235,12 @@ impl Recording {
                 found.replayed = false;
                 return Ok(());
             }
-            let (batch, edges) = look_at(envs.world(0), sight)?;
+            let (mut batch, edges) = look_at(envs.world(0), sight)?;
+            for token in Token::team(seed, place.episode.into(), agents, policy.token_order()) {
+                let start = batch.told.len();
+                batch.told.resize(start + policy.told_len(), 0.0);
+                token.write(&mut batch.told[start..]);
+            }
             let taken = joint(&actions, agents, &step.actions).filter(|_| step.said.len() == agents);
             let Some(taken) = taken.filter(|_| edges == step.edges) else {
                 found.replayed = false;

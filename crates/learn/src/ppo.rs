@@ -10,6 +10,7 @@ use crate::observe::{Observer, States};
 use crate::optimiser::Optimiser;
 use crate::rollout::{Rollout, transform};
 use crate::scale::ReturnScale;
+use crate::tokens::Tokens;
 use equimarl_group::{Element, Turn};
 use equimarl_nn::{Batch, Cache, Network, Sharing};
 use equimarl_worlds::{Envs, GroupAction, Over, Purpose, Registry, Resumed, Spec, Stream};
@@ -30,6 +31,8 @@ pub struct Trainer {
     pub(crate) shuffle: Stream,
     pub(crate) augment: Stream,
     pub(crate) episodes: Episodes,
+    /// What agents are told apart by, if they are.
+    pub(crate) tokens: Tokens,
     pub(crate) steps: u64,
     pub(crate) iterations: u64,
     /// The measure of an episode besides its return, such as waiting times: a mean over its steps, or its last value.
@@ -144,7 +147,9 @@ impl Trainer {
         let observer = Observer::new(&*environments, network.config(), &sharing)?.with_action(acts.clone());
         let acting = Inference::of(observer.with_dictionary(&*environments, dictionary));
         let memory = Memory { batch: acting.observer.batch(), ..Memory::default() };
+        let order = network.config().token_order()?;
         let mut trainer = Trainer {
+            tokens: Tokens::new(seed, order, environments.spec().agents, count),
             optimiser: Optimiser::new(&network, config.learning_rate, config.gradient_clip)
                 .with_penalty(config.penalty),
             acting,

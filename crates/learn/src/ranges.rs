@@ -3,7 +3,7 @@
 use crate::error::Result;
 use crate::evaluate::{Inference, decide};
 use equimarl_nn::{Choice, MessageRanges, Policy, RangeMeter};
-use equimarl_worlds::{End, Envs, Purpose, Stream};
+use equimarl_worlds::{End, Envs, Purpose, Stream, Token};
 
 /// Episodes with sampled actions that are looked at. A range is a largest number, so more see a little more.
 const EPISODES: u64 = 20;
@@ -26,8 +26,9 @@ pub fn message_ranges(
     for episode in 0..EPISODES {
         envs.start(0, Stream::new(seed, Purpose::Evaluation, episode))?;
         let mut chance = Stream::new(seed, Purpose::EvaluationAction, episode);
+        let tokens = Token::team(seed, episode, envs.spec().agents, policy.token_order());
         loop {
-            inference.forward(policy, [envs.world(0)].into_iter())?;
+            inference.forward_with(policy, [(envs.world(0), &tokens[..])].into_iter())?;
             let (said, layers) = policy.explain(&inference.batch)?;
             meter.look(&layers);
             let chosen = decide(policy, Choice::Sampled, &said.log_probabilities, &spec, &mut chance);

@@ -137,8 +137,9 @@ impl Trainer {
                 progress.finished.extend(self.episodes.step(e, outcome, (measured.unwrap_or(0.0), over)));
                 if outcome.end != End::Running {
                     cut.push(e);
-                    self.acting.observer.see(world, &mut self.memory.ends)?;
+                    self.acting.observer.see_with(world, self.tokens.of(e), &mut self.memory.ends)?;
                     self.environments.restart(e)?;
+                    self.tokens.next(e);
                 }
             }
             let truncated = |i: &usize| outcomes[cut[*i]].end != End::Terminated;
@@ -160,7 +161,8 @@ impl Trainer {
         }
         self.memory.ends.clear();
         for e in 0..count {
-            self.acting.observer.see(self.environments.world(e), &mut self.memory.ends)?;
+            let (world, tokens) = (self.environments.world(e), self.tokens.of(e));
+            self.acting.observer.see_with(world, tokens, &mut self.memory.ends)?;
         }
         let next = self.values_of(&(0..count).collect::<Vec<usize>>())?;
         let found: Vec<Vec<(f64, f64)>> = steps
@@ -216,7 +218,8 @@ impl Trainer {
     fn see_environments(&mut self) -> Result<()> {
         let start = Instant::now();
         for e in 0..self.environments.len() {
-            self.acting.observer.see(self.environments.world(e), &mut self.rollout.states)?;
+            let (world, tokens) = (self.environments.world(e), self.tokens.of(e));
+            self.acting.observer.see_with(world, tokens, &mut self.rollout.states)?;
         }
         self.times.collation += start.elapsed();
         Ok(())

@@ -177,10 +177,15 @@ impl RangeMeter {
     }
 }
 
+/// What agents are told is within this: winds, tilts, tokens.
+const TOLD: f32 = 1.0;
+
 /// Ranges ready for use.
 #[derive(Clone, Debug)]
 pub struct Clip {
     rounds: Vec<Vec<(Channel, [f32; 2])>>,
+    /// Where that begins in the messages of each round which agents are told.
+    told: Vec<usize>,
 }
 
 impl Clip {
@@ -198,19 +203,27 @@ impl Clip {
         if ranges.rounds.iter().flatten().any(|[lo, hi]| !lo.is_finite() || !hi.is_finite() || lo > hi) {
             return Err(bad("a range ends before it begins"));
         }
+        let told = policy.message_reps().iter().map(Rep::dim).collect();
         let both = channels.into_iter().zip(&ranges.rounds);
-        Ok(Clip { rounds: both.map(|(c, r)| c.into_iter().zip(r.iter().copied()).collect()).collect() })
+        Ok(Clip { told, rounds: both.map(|(c, r)| c.into_iter().zip(r.iter().copied()).collect()).collect() })
     }
 
     /// Brings a message of round `l` into its ranges; whether it was outside. One that is inside keeps every bit.
     pub fn clip(&self, l: usize, message: &mut [f32]) -> bool {
         let channels = self.rounds.get(l).map_or(&[][..], Vec::as_slice);
-        channels.iter().fold(false, |outside, (channel, range)| channel.clip(*range, message) | outside)
+        let mut outside = false;
+        let told = self.told.get(l).and_then(|&at| message.get_mut(at..));
+        for x in told.into_iter().flatten() {
+            let inside = x.clamp(-TOLD, TOLD);
+            outside |= inside != *x;
+            *x = inside;
+        }
+        channels.iter().fold(outside, |outside, (channel, range)| channel.clip(*range, message) | outside)
     }
 
     /// The least and the largest that each number of a message of round `l` can be after [`Clip::clip`].
     pub fn bounds(&self, l: usize, width: usize) -> Vec<[f32; 2]> {
-        let mut bounds = vec![[0.0, 0.0]; width];
+        let mut bounds = vec![[-TOLD, TOLD]; width];
         for (channel, [lo, hi]) in self.rounds.get(l).map_or(&[][..], Vec::as_slice) {
             let lo = if channel.kind == Kind::Vector { -hi } else { *lo };
             channel.coordinates.iter().for_each(|&k| bounds[k] = [lo, *hi]);

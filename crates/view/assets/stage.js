@@ -284,6 +284,9 @@ function draw(before, glide) {
   here.svg.setAttribute("aria-label", `The world as it is: ${answer.title}`);
   $("assumed").hidden = !answer.assumed;
   say($("assumed"), answer.assumed ?? "");
+  $("asymmetry").hidden = !answer.asymmetry;
+  const left = (answer.asymmetry ?? []).map(([layer, norm]) => `${layer} ${number(norm)}`);
+  say($("asymmetry"), left.length ? `How far each layer has left the symmetry: ${left.join(", ")}.` : "");
   here.draw({ state, view, marks: world.marks, chosen: now.agent, before, pace: glide, waiting: wanted !== null });
   if (twin) {
     const off = [];

@@ -87,10 +87,11 @@ pub(crate) fn answer(registry: &Registry, model: &Model, ask: &Ask) -> Answer<Va
     let [mut chance, mut choice] = streams(ask)?;
     begin(&mut *envs, ask, &mut chance)?;
     let mut answer = json!({});
+    let tokens = look::tokens(policy, &*envs);
     let mut actions = Joint::default();
     let mut end = End::Running;
     if ask.step {
-        let (said, _) = look::forward(policy, &*envs)?;
+        let (said, _) = look::forward(policy, &*envs, &tokens)?;
         let way = if ask.greedy { Choice::Greedy } else { Choice::Sampled };
         actions = decide(policy, way, &said.log_probabilities, envs.spec(), &mut choice);
         put_stream(&mut *envs, &chance)?;
@@ -108,12 +109,15 @@ pub(crate) fn answer(registry: &Registry, model: &Model, ask: &Ask) -> Answer<Va
     }
     let acts = GroupAction::new(envs.spec())?;
     let start = Instant::now();
-    let (said, layers) = look::forward(policy, &*envs)?;
+    let (said, layers) = look::forward(policy, &*envs, &tokens)?;
     answer["microseconds"] = json!(start.elapsed().as_micros() as u64);
     answer["streams"] = json!([position(&chance)?, position(&choice)?]);
     answer["world"] = look::world(envs.spec(), &acts.group);
     answer["title"] = json!(registry.title(&world));
     answer["assumed"] = json!(model.assumed);
+    if !model.asymmetry.is_empty() {
+        answer["asymmetry"] = json!(model.asymmetry);
+    }
     answer["measure"] = look::measure(&*envs, end);
     answer["state"] = state(&*envs)?;
     answer["here"] = look::view(policy, &*envs, &actions, (&said, &layers), &ask.pictures)?;

@@ -40,6 +40,7 @@ pub mod spread;
 mod stream;
 pub mod tag;
 mod terminal;
+mod token;
 pub mod traffic;
 pub mod wildlife;
 mod world;
@@ -67,6 +68,7 @@ pub use spec::{
 pub use spread::Spread;
 pub use stream::{Purpose, Stream, StreamState};
 pub use tag::Tag;
+pub use token::Token;
 pub use traffic::{Traffic, TrafficOptions};
 pub use wildlife::Wildlife;
 pub use world::{Edges, End, Exact, Outcome, World};

@@ -99,6 +99,10 @@ impl Display {
                         "evaluated after {steps} steps: {:.3} (greedy actions), {:.3} (sampled){gap}",
                         found.greedy.total.mean, found.sampled.total.mean
                     ));
+                    // Said whole at the end of the run.
+                    if let Some(stuck) = &found.stuck {
+                        self.say(stuck.to_string().lines().next().unwrap_or_default());
+                    }
                 }
             }
             Event::Evaluating { steps, episodes } => match &self.output {
