@@ -41,6 +41,8 @@ pub struct Report {
     pub other_version: Option<u8>,
     /// Agents that came back.
     pub rejoined: u64,
+    /// Episodes that a simulator lost; others were played instead.
+    pub abandoned: u64,
     last: Vec<Drops>,
     latencies: Vec<u32>,
     next: usize,
@@ -66,6 +68,7 @@ impl Report {
             other_models: 0,
             other_version: None,
             rejoined: 0,
+            abandoned: 0,
             last: vec![Drops::default(); agents],
             latencies: vec![],
             next: 0,
@@ -138,6 +141,7 @@ impl Report {
             "cut_off": self.cut_off,
             "absent": self.absent,
             "rejoined": self.rejoined,
+            "abandoned": self.abandoned,
             "dropped_by_agents": drops(&self.dropped),
             "dropped_by_world": drops(&self.refused),
         })
