@@ -374,7 +374,10 @@ impl Host {
         let actions = self.joint(&said)?;
         let outcome = actions.step(&mut *self.envs, 0).map_err(|why| self.stopped(&why))?;
         if outcome.end == End::Abandoned {
-            return Err(self.stopped(&equimarl_worlds::Error::BadWorld("its simulator died".into())));
+            // It does not count. The next one is as good, and agents never see a step twice.
+            self.report.abandoned += 1;
+            self.place = StepId { episode: self.place.episode + 1, step: 0 };
+            return self.start_episode(now, out);
         }
         self.tally.step(self.envs.world(0), outcome.end);
         self.total += outcome.reward;
@@ -388,7 +391,7 @@ impl Host {
         let measures = self.tally.finish(self.world(), outcome.end);
         let length = self.place.step as usize + 1;
         self.episodes.push(Episode { total: self.total, length, end: outcome.end, measures });
-        if self.place.episode + 1 < self.plan.episodes {
+        if self.episodes.len() < self.plan.episodes as usize {
             self.place = StepId { episode: self.place.episode + 1, step: 0 };
             return self.start_episode(now, out);
         }

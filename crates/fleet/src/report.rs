@@ -56,6 +56,8 @@ pub struct Report {
     pub other_version: Option<u8>,
     /// Agents that came back.
     pub rejoined: u64,
+    /// Episodes that a simulator lost; others were played instead.
+    pub abandoned: u64,
     each: Vec<Each>,
     latencies: Vec<u32>,
     next: usize,
@@ -81,6 +83,7 @@ impl Report {
             other_models: 0,
             other_version: None,
             rejoined: 0,
+            abandoned: 0,
             each: vec![Each::default(); agents],
             latencies: vec![],
             next: 0,
@@ -164,6 +167,7 @@ impl Report {
             "cut_off": self.cut_off,
             "absent": self.absent,
             "rejoined": self.rejoined,
+            "abandoned": self.abandoned,
             "dropped_by_agents": drops(&self.dropped),
             "dropped_by_world": drops(&self.refused),
         })

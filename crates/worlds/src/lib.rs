@@ -58,7 +58,7 @@ pub use episode::{
 };
 pub use error::{Error, Result};
 pub use joint::Joint;
-pub use registry::{Definition, FirstFormat, OwnAudit, Registry, Solved, Symmetries, builtin};
+pub use registry::{Definition, FirstFormat, KEPT_IN, OwnAudit, Registry, Solved, Symmetries, builtin};
 pub use replay::{play_script, replay};
 pub use settings::{Opt, ParseFlag, Settings, Shorthand, Value, WorldConfig};
 pub use spec::{
