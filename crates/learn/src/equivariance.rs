@@ -105,7 +105,8 @@ fn equivariance_under(
     seed: u64,
     mut compared: impl FnMut(usize),
 ) -> Result<EquivarianceReport> {
-    let element = |g| ElementError { element: acts.name(g), policy_error: 0.0, value_error: 0.0, divergence: 0.0 };
+    let element =
+        |g| ElementError { element: acts.name(g), policy_error: 0.0, value_error: 0.0, divergence: 0.0 };
     let mut report = EquivarianceReport {
         policy_error: 0.0,
         value_error: 0.0,
