@@ -218,10 +218,19 @@ impl Options {
                 Error::BadWorld(format!("netgenerate cannot be started: {error}; install SUMO again"))
             })?;
         if said.status.success() {
-            return Ok(());
+            // On a full disk netgenerate writes what fits, and says that all went well.
+            let whole = std::fs::read_to_string(path).is_ok_and(|net| net.trim_end().ends_with("</net>"));
+            return if whole { Ok(()) } else { Err(not_whole(path)) };
         }
         let text = String::from_utf8_lossy(&said.stderr).into_owned();
         let line = text.lines().find(|l| l.starts_with("Error")).unwrap_or("it did not say why").to_string();
         Err(Error::BadWorld(format!("netgenerate could not write {}: {line}", path.display())))
     }
+}
+
+fn not_whole(path: &Path) -> Error {
+    Error::BadWorld(format!(
+        "netgenerate could not write all of {}: is the disk full? (TMPDIR names another folder)",
+        path.display()
+    ))
 }
