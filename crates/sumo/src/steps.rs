@@ -229,8 +229,12 @@ impl Sumo {
             std::fs::read_to_string(&path)
                 .map_err(|e| Failure { why: format!("{}: {e}", path.display()), refused: false })
         };
-        let unreadable =
-            |e: Error| Failure { why: format!("SUMO's output is not whole: {e}"), refused: false };
+        // It ended well and its files are cut off: another SUMO would fare no better.
+        let unreadable = |e: Error| {
+            let why =
+                format!("SUMO's output is not whole: {e}; is the disk full? (TMPDIR names another folder)");
+            Failure { why, refused: true }
+        };
         let trips = trips(&read("trips.xml")?).map_err(unreadable)?;
         let totals = totals(&trips, &read("statistics.xml")?).map_err(unreadable)?;
         self.finished = Some((totals, trips));
