@@ -9,6 +9,8 @@ need not learn it four times.
 """
 
 import argparse
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from gymnasium.spaces import Box, Discrete
@@ -24,23 +26,24 @@ class Meadow(ParallelEnv):
 
     metadata = {"name": "meadow"}
 
-    def __init__(self, shepherds=3, size=4, limit=25):
+    def __init__(self, shepherds: int = 3, size: int = 4, limit: int = 25) -> None:
         self.possible_agents = [f"shepherd_{k}" for k in range(shepherds)]
-        self.size, self.limit, self.agents = size, limit, []
+        self.agents: list[str] = []
+        self.size, self.limit = size, limit
 
-    def observation_space(self, agent):
+    def observation_space(self, agent: str) -> Box:
         return Box(-np.inf, np.inf, (5,), np.float32)
 
-    def action_space(self, agent):
+    def action_space(self, agent: str) -> Discrete:
         return Discrete(5)
 
-    def reset(self, seed=None, options=None):
+    def reset(self, seed: int | None = None, options: Any = None) -> tuple[dict[str, Any], dict[str, Any]]:
         rng = np.random.default_rng(seed)
         self.agents, self.steps = list(self.possible_agents), 0
         self.places, self.sheep = rng.integers(-self.size, self.size + 1, (2, len(self.agents), 2))
         return self.look(), {agent: {} for agent in self.agents}
 
-    def look(self):
+    def look(self) -> dict[str, Any]:
         """How much of the day is left, where the own sheep is, and where the middle is."""
         left = 1 - self.steps / self.limit
         to_sheep, to_middle = self.sheep - self.places, -self.places
@@ -48,20 +51,21 @@ class Meadow(ParallelEnv):
             agent: np.array([left, *to_sheep[k], *to_middle[k]], np.float32) for k, agent in enumerate(self.agents)
         }
 
-    def step(self, actions):
+    def step(self, actions: dict[str, int]) -> tuple[dict[str, Any], ...]:
         team = self.agents
         self.places = np.clip(self.places + MOVES[[actions[a] for a in team]], -self.size, self.size)
         self.steps += 1
         away = np.abs(self.places - self.sheep).sum(axis=1).mean()
         reward = 0.1 * (1 - float(away) / self.size)
         late = dict.fromkeys(team, self.steps >= self.limit)
-        answer = self.look(), dict.fromkeys(team, reward), dict.fromkeys(team, False), late, {a: {} for a in team}
+        infos: dict[str, Any] = {a: {} for a in team}
+        answer = self.look(), dict.fromkeys(team, reward), dict.fromkeys(team, False), late, infos
         if self.steps >= self.limit:
             self.agents = []
         return answer
 
 
-def neighbours(env, agent):
+def neighbours(env: Meadow, agent: str) -> Iterator[tuple[str, Any]]:
     """Shepherds hear those who are near: whom, and from where."""
     here = env.places[env.possible_agents.index(agent)]
     for other, there in zip(env.possible_agents, env.places):
@@ -98,7 +102,7 @@ if __name__ == "__main__":
 
     # The team plays wherever the environment is.
     team, env = equimarl.load(run, spec=SPEC), Meadow()
-    observations, _ = env.reset(seed=1)
+    observations, infos = env.reset(seed=1)
     total = 0.0
     while env.agents:
         observations, rewards, *_ = env.step(team.act(observations, env))

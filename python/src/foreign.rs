@@ -134,7 +134,9 @@ fn without_symmetry(spec: &Spec, group: &Group) -> Result<Spec> {
     };
     let names = spec.actions.names().to_vec();
     if spec.actions.vectors().is_some() {
-        return Err(Error::BadWorld("agents of your own worlds choose; they cannot act by vectors yet".into()));
+        return Err(Error::BadWorld(
+            "agents of your own worlds choose; they cannot act by vectors yet".into(),
+        ));
     }
     let actions =
         Actions::Choice { rep: still(spec.actions.rep())?, names, marks: spec.actions.marks().to_vec() };

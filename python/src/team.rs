@@ -9,8 +9,7 @@ use equimarl_learn::{Learned, RunFolder, world_of};
 use equimarl_nn::{Choice, Metadata, Network};
 use equimarl_worlds::scene::Scene;
 use equimarl_worlds::{
-    Controller, Described, Edges, Error, Joint, Loose, Outcome, Purpose, Result, Senders, Spec, Stream, World,
-    builtin,
+    Described, Edges, Error, Joint, Loose, Outcome, Purpose, Result, Senders, Spec, Stream, World, builtin,
 };
 use numpy::{PyArrayDyn, PyArrayMethods, PyUntypedArrayMethods};
 use pyo3::exceptions::PyFileNotFoundError;

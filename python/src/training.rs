@@ -5,7 +5,7 @@ use crate::foreign::ForeignWorld;
 use crate::options::from_python;
 use equimarl_learn::run::{self, Ended, Event};
 use equimarl_learn::{Error, Method, RunFolder, TrainConfig};
-use equimarl_worlds::{Registry, Value, builtin};
+use equimarl_worlds::{Registry, Value, builtin, nearest};
 use pyo3::exceptions::{PyFileExistsError, PyFileNotFoundError, PyRuntimeError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -128,8 +128,8 @@ fn resolved(
         group_given |= key == "group";
         let text = match given {
             Value::Text(text) => json!(text).to_string(),
-            // TOML writes a whole number that is meant as a fraction with its point.
-            Value::Number(x) => format!("{x:?}"),
+            // TOML writes a whole number that is meant as a fraction with its point, and no number in small letters.
+            Value::Number(x) => format!("{x:?}").to_lowercase(),
             other => other.to_string(),
         };
         rest += &format!("{key} = {text}\n");
@@ -148,14 +148,19 @@ fn resolved(
         }
     }
     let config = TrainConfig::overlay(registry, &base, &rest).map_err(|error| {
-        let keys: Vec<&str> = options.iter().map(|o| o.key).collect();
-        let keys = if keys.is_empty() { "none".into() } else { keys.join(", ") };
-        let which = if error.to_string().starts_with("there is no setting") {
-            format!("; options of {world}: {keys}")
-        } else {
-            String::new()
-        };
-        value(format!("{error}{which}"))
+        let (text, keys) = (error.to_string(), options.iter().map(|o| o.key).collect::<Vec<_>>());
+        if !text.starts_with("there is no setting") {
+            return value(text);
+        }
+        // What is neither the trainer's nor the world's may be meant as either.
+        let wrong = text.split('`').nth(1).unwrap_or_default();
+        match nearest(wrong, keys.iter().copied()) {
+            Some(near) => {
+                value(format!("there is no setting `{wrong}`; did you mean `{near}`, an option of {world}?"))
+            }
+            None if keys.is_empty() || text.contains("did you mean") => value(text),
+            None => value(format!("{text}; options of {world}: {}", keys.join(", "))),
+        }
     })?;
     // A group that nobody gave follows the world's size.
     let usual = registry.usual_group(&config.world).filter(|_| !group_given);

@@ -360,6 +360,11 @@ def test_environments_that_cannot_be_audited() -> None:
         (broken(step=lambda env, answer: answer[:4]), ValueError, "`step` must give"),
         (broken(step=lambda env, answer: (answer[0], {"boat_0": np.inf}, *answer[2:])), ValueError, "`rewards` has a number"),
         (broken(step=lambda env, answer: (answer[0], {"ghost": 1.0}, *answer[2:])), ValueError, "`rewards` names an agent"),
+        (broken(step=lambda env, answer: (answer[0], {"boat_0": None}, *answer[2:])), TypeError, "`rewards` of boat_0 is None"),
+        (broken(step=lambda env, answer: (answer[0], 1.0, *answer[2:])), TypeError, "`rewards` is a float in step 0 .* it is a dict"),
+        (broken(step=lambda env, answer: ([low, low], *answer[1:])), TypeError, "`observations` is a list in step 0"),
+        (broken(reset=lambda env, answer: ([low, low], {})), TypeError, "`observations` is a list after reset"),
+        (broken(reset=lambda env, answer: ({"boat_0": [[1.0], [1.0, 2.0]]}, {})), ValueError, "no array of numbers but list"),
     ]
     for env, kind, part in bad:
         with pytest.raises(kind, match=part):
@@ -383,7 +388,13 @@ def test_options() -> None:
         ({"seed": -1}, "`seed` is -1"),
         ({"level": 0.0}, "`level` is 0.0"),
         ({"level": 5}, "`level` is 5"),
+        ({"level": 1e-9}, "permutations of 400 episodes are too many"),
+        ({"level": 5e-324}, "permutations of 400 episodes are too many"),
+        ({"permutations": 10**9}, "1000000000 permutations of 400 episodes are too many"),
+        ({"seed": 2**70}, r"`seed` is 1180591620717411303424; it must be below 2\*\*64"),
+        ({"steps": 2**70}, r"it must be below 2\*\*63"),
         ({"tolerance": -1.0}, "`tolerance`"),
+        ({"tolerance": float("nan")}, "`tolerance` is nan"),
         ({"tier": "exact"}, "the GroupAction has no `state`"),
         ({"tier": "deterministic"}, "the GroupAction has no `state`"),
     ]:
@@ -392,6 +403,10 @@ def test_options() -> None:
             audit(Pond(), pond_action(), **options)
     with pytest.raises(TypeError, match="`steps` must be a whole number, not float"):
         audit(Pond(), pond_action(), steps=1.5)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="`level` must be a number, not str"):
+        audit(Pond(), pond_action(), level="low")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="`seed` is 1180591620717411303424"):
+        audit(equimarl.Batch("wildlife"), "C4", seed=2**70)
     with pytest.raises(TypeError, match="a group alone does not say"):
         audit(Pond(), "D4")
     with pytest.raises(TypeError, match="must be a GroupAction"):

@@ -261,6 +261,8 @@ def test_actions_in_other_layouts() -> None:
     [
         ({"world": "chess"}, ValueError, "no world is called `chess`; there are wildlife, traffic"),
         ({"world": "wildlife", "planes": 3}, ValueError, "wildlife has no option `planes`; it has drones, grid"),
+        ({"world": "wildlife", "drone": 2}, ValueError, r"wildlife has no option `drone`; did you mean `drones`\?"),
+        ({"world": "wildlife", "buffers": 3}, TypeError, "`buffers` must be a dict of arrays by name, not int"),
         ({"world": "wildlife", "drones": -1}, ValueError, "must be a whole number from 0 on, not -1"),
         ({"world": "wildlife", "drones": "four"}, ValueError, "must be a whole number from 0 on, not four"),
         ({"world": "wildlife", "drones": [4]}, TypeError, "the option `drones` must be a number"),
@@ -282,13 +284,9 @@ def test_batches_that_cannot_be(arguments: Any, error: type[Exception], text: st
 def test_numbers_of_numpy_are_numbers() -> None:
     options: dict[str, Any] = {"rows": np.int64(1), "cols": 3.0, "arrival_probability": np.float32(0.5)}
     batch = equimarl.Batch("traffic", **options)
-    assert batch.options == {
-        "rows": 1,
-        "cols": 3,
-        "arrival_steps": 100,
-        "arrival_probability": 0.5,
-        "step_limit": 500,
-    }
+    usual = {option.name: option.usual for world in equimarl.worlds() if world.name == "traffic" for option in world.options}
+    assert batch.options == {**usual, "rows": 1, "cols": 3, "arrival_probability": 0.5}
+    assert [type(batch.options[name]) for name in options] == [int, int, float]
 
 
 def test_there_is_no_step_before_a_reset() -> None:
@@ -303,8 +301,11 @@ def test_pictures() -> None:
     batch.reset()
     picture = batch.render(1)
     assert picture.dtype == np.uint8 and picture.ndim == 3 and picture.shape[2] == 3
-    with pytest.raises(IndexError, match="there is no environment 2; they are 0 to 1"):
-        batch.render(2)
+    for wrong in (2, -1, 2**70):
+        with pytest.raises(IndexError, match=f"there is no environment {wrong}; they are 0 to 1"):
+            batch.render(wrong)
+    with pytest.raises(TypeError, match="known by its number, not by 'first'"):
+        batch.render("first")  # type: ignore[arg-type]
 
 
 def run(threads: list[threading.Thread]) -> None:
@@ -387,13 +388,15 @@ def test_forks() -> None:
 
 
 def test_more_than_fits_is_refused_before_it_is_made() -> None:
-    for options in (
+    large: list[dict[str, Any]] = [
         {"world": "traffic", "num_envs": 1 << 20, "rows": 100, "cols": 100},
         {"world": "spread", "agents": 100_000, "radius": 0.01},
-    ):
+    ]
+    for options in large:
         with pytest.raises(ValueError, match="would take about"):
             equimarl.Batch(**options)
-    for options in ({"num_envs": -1}, {"threads": -1}):
+    negative: list[dict[str, Any]] = [{"num_envs": -1}, {"threads": -1}]
+    for options in negative:
         with pytest.raises(ValueError, match="must be at least 1"):
             equimarl.Batch("wildlife", **options)
     for seed in (1.5, "a", None):

@@ -212,6 +212,7 @@ def test_what_a_callback_raises_comes_through_after_a_checkpoint(tmp_path: Path)
     assert (tmp_path / "a/checkpoint/320.safetensors").exists()
 
 
+@pytest.mark.usefixtures("hears_control_c")
 @pytest.mark.parametrize("where", ["own", "foreign", "callback"])
 def test_control_c_leaves_a_checkpoint(tmp_path: Path, where: str) -> None:
     class Interrupted(Pond):
@@ -226,6 +227,7 @@ def test_control_c_leaves_a_checkpoint(tmp_path: Path, where: str) -> None:
     def listen(update: Update) -> None:
         if update.steps == 256 and where != "foreign":
             os.kill(os.getpid(), signal.SIGINT)
+        assert update.steps < 10_000, "nobody heard Ctrl-C"
 
     before = signal.getsignal(signal.SIGINT)
     settings: dict[str, Any] = {**SHORT, "steps": 10**6, "out": tmp_path / "a", "callback": listen}
@@ -254,6 +256,11 @@ def test_a_foreign_run_goes_on_with_new_episodes(tmp_path: Path, caplog: pytest.
         equimarl.train(Pond(), spec=SPEC, out=run.path, **SHORT)
     with pytest.raises(FileNotFoundError, match="holds no run"):
         equimarl.resume(tmp_path / "nowhere")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(FileNotFoundError, match="empty holds no run: it has no config.toml"):
+        equimarl.resume(tmp_path / "empty", Pond(), spec=SPEC)
+    with pytest.raises(TypeError, match=r"equimarl.resume\(run\) goes on"):
+        equimarl.train("wildlife", out=tmp_path / "c", resume=tmp_path / "a")  # type: ignore[arg-type]
     with pytest.raises(FileNotFoundError, match="there is no"):
         equimarl.load(tmp_path / "nowhere")
 
@@ -308,6 +315,8 @@ def altered(**change: Any) -> type[Pond]:
         ({"seen": {"duck_1": np.array(["a", "b"])}}, TypeError, "duck_1 sees an array of <U1; numbers are needed"),
         ({"seen": {"duck_0": {"mask": 1}}}, TypeError, "duck_0 sees a dict with mask"),
         ({"seen": {"duck_0": np.array([0.0, np.nan])}}, ValueError, "number 1 of what duck_0 sees is NaN"),
+        ({"seen": {"duck_1": [[1.0], [2.0, 3.0]]}}, ValueError, "what duck_1 sees is no array: its rows are not of one length"),
+        ({"seen": {"duck_0": np.array([0.0, 1e300])}}, ValueError, "number 1 of what duck_0 sees is inf"),
         ({"seen": {"duck_1": None}}, ValueError, "duck_1 left after 2 steps.*black_death"),
         ({"seen": {"swan": np.zeros(2)}}, ValueError, "swan came into the episode"),
         ({"rewards": {"duck_0": float("inf")}}, ValueError, "the reward of duck_0 is inf after 2 steps"),
@@ -327,6 +336,12 @@ def test_what_an_environment_does_wrong_is_said(tmp_path: Path, change: Any, err
 class Uncopied(Pond):
     def __deepcopy__(self, memo: Any) -> Any:
         raise RuntimeError("no")
+
+
+def named(agents: list[Any]) -> Pond:
+    pond = Pond()
+    pond.possible_agents = agents
+    return pond
 
 
 class Vector(Pond):
@@ -362,6 +377,18 @@ def spec(**change: Any) -> Spec:
         (lambda: (Pond(), spec(name="My Pond")), ValueError, "lower-case letters"),
         (lambda: (Pond(), spec(options={"size": [1]})), TypeError, "option `size` must be"),
         (lambda: (Pond(), spec(max_steps=0)), ValueError, "at least 1"),
+        (lambda: (Pond(), spec(max_steps="x")), TypeError, "`max_steps` is 'x'; it must be a whole number"),
+        (lambda: (Pond(), spec(max_steps=1.5)), TypeError, "`max_steps` is 1.5; it must be a whole number"),
+        (lambda: (Pond(), spec(thresholds=3)), TypeError, "`thresholds` is 3; it must be a list of numbers"),
+        (lambda: (Pond(), spec(thresholds=[float("nan")])), ValueError, "returns are finite"),
+        (lambda: (Pond(), spec(options=[1])), TypeError, "`options` is .1.; it must be a dict"),
+        (lambda: (Pond(), spec(agents={"r": 3})), TypeError, "`agents` has 3 for 'r'; it must be a dict"),
+        (lambda: (Pond(), spec(name=3)), TypeError, "`name` is 3; it must be text"),
+        (lambda: (Pond(), spec(group=4)), TypeError, "a group is named by text"),
+        (lambda: (Pond(), spec(action_names="abcde")), TypeError, "a list of texts"),
+        (lambda: (Pond(), {}), TypeError, "`spec` must be an equimarl.Spec, not dict"),
+        (lambda: (named(["duck_0", "duck_0"]), spec()), ValueError, "has 'duck_0' more than once"),
+        (lambda: (named([[], []]), spec()), TypeError, "must be names"),
         (lambda: (Pond(), spec(action_names=["a"])), ValueError, "1 `action_names` and 5 actions"),
         (lambda: (Pond(), None), TypeError, "needs `spec="),
         (lambda: (7, None), TypeError, "not int"),
@@ -390,6 +417,9 @@ def test_what_is_declared_wrong_is_said(tmp_path: Path, make: Any, error: Any, t
         ({"minibatches": 3}, "must divide"),
         ({"seed": -1}, "`seed` must be"),
         ({"steps": 0}, "`steps` must be at least 1"),
+        ({"learning_rate": float("nan")}, "`learning_rate` must be above 0 and at most 1, not NaN"),
+        ({"learning_rate": float("inf")}, "`learning_rate` must be above 0 and at most 1, not inf"),
+        ({"seed": 2**70}, "seed"),
     ],
 )
 def test_settings_that_cannot_be_are_refused(tmp_path: Path, given: dict[str, Any], text: str) -> None:
@@ -403,7 +433,11 @@ def test_neighbours_that_are_none_are_refused(tmp_path: Path) -> None:
         ([("duck_0", [0, 1]), ("duck_0", [0, 1])], ValueError, "hears somebody twice|cannot hear"),
         ([("duck_1", [0, 1, 2])], ValueError, "2 finite numbers|cannot hear"),
         (["x"], TypeError, "pairs"),
-        (7, TypeError, "not iterable"),
+        (7, TypeError, "`neighbours` gave 7 for duck_0"),
+        (None, TypeError, "`neighbours` gave None for duck_0; it gives a list of .* pairs, empty if nobody is heard"),
+        ([("duck_1", [0, 1e300]), ("duck_0", [0, 1e300])], ValueError, "2 finite numbers of at most 3.4e.38|cannot hear"),
+        ([([], [0, 1])], ValueError, r"cannot hear \[\]"),
+        ([("duck_1", "north"), ("duck_0", "north")], ValueError, "2 finite numbers|cannot hear"),
     ]:
         wrong = spec(neighbours=lambda env, agent, given=given: given, edges="rotation")
         with pytest.raises(error, match=text):
@@ -645,7 +679,7 @@ def test_a_team_plays_with_more_agents_and_other_landmarks(tmp_path: Path) -> No
 
     The oracle reads whom agents hear from their surroundings, and asks the bare network.
     """
-    cases: list[tuple[str, dict[str, int], list[tuple[int, int]]]] = [
+    cases: list[tuple[str, dict[str, Any], list[tuple[int, int]]]] = [
         ("spread", {"agents": 4, "landmarks": 4}, [(4, 0)]),
         ("spread", {"agents": 3, "landmarks": 1}, [(1, 0)]),
         ("tag", {"prey": 2, "obstacles": 1}, [(2, 2), (1, 0)]),

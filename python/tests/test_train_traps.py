@@ -3,6 +3,7 @@
 import logging
 import os
 import signal
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -47,6 +48,7 @@ def test_a_run_that_never_began_leaves_nothing(tmp_path: Path) -> None:
         equimarl.train("wildlife", out=tmp_path, **SHORT)
 
 
+@pytest.mark.usefixtures("hears_control_c")
 def test_control_c_before_the_first_update_says_so(tmp_path: Path) -> None:
     class Interrupted(Pond):
         def step(self, actions: dict[str, int]) -> tuple[dict[str, Any], ...]:
@@ -81,6 +83,37 @@ def test_false_is_false_whoever_says_it(tmp_path: Path) -> None:
     assert not run.finished and equimarl.load(run).made["steps"] == 256
     whole = equimarl.train("wildlife", drones=2, grid=5, out=tmp_path / "b", callback=lambda update: 0, **SHORT)  # type: ignore[arg-type, return-value]
     assert whole.finished
+
+
+def test_a_callback_that_is_none_is_refused_before_training(tmp_path: Path) -> None:
+    wrong: Any = 3
+    for begin in (partial(equimarl.train, "wildlife"), partial(equimarl.train, Pond(), spec=SPEC)):
+        with pytest.raises(TypeError, match="`callback` is 3; it must be a function of an equimarl.Update"):
+            begin(out=tmp_path / "a", callback=wrong, **SHORT)
+    with pytest.raises(TypeError, match="`callback` is 3"):
+        equimarl.resume(tmp_path / "a", callback=wrong)
+    assert not (tmp_path / "a").exists()
+
+
+def test_a_mistyped_option_is_known(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="there is no setting `drone`; did you mean `drones`, an option of wildlife?"):
+        equimarl.train("wildlife", drone=2, out=tmp_path / "a", **SHORT)
+    with pytest.raises(ValueError, match="there is no setting `colour`; .*; options of wildlife: drones, grid"):
+        equimarl.train("wildlife", colour=2, out=tmp_path / "a", **SHORT)
+
+
+def test_what_a_team_cannot_look_at(tmp_path: Path) -> None:
+    run = equimarl.train(Pond(), spec=SPEC, out=tmp_path / "a", **SHORT)
+    bad: list[tuple[Any, str]] = [
+        ([[1.0, 2.0], [3.0]], "`observations` is no array"),
+        ({"duck_0": [1.0, 2.0], "duck_1": [1.0]}, r"duck_0 sees an array of the shape \(2,\), and duck_1 one of \(1,\)"),
+        (np.full((2, 2), 1e300), "agent 0 sees inf"),
+    ]
+    for seen, text in bad:
+        with pytest.raises(ValueError, match=text):
+            run.team().act(seen)
+    with pytest.raises(TypeError, match="`spec` must be an equimarl.Spec, not dict"):
+        equimarl.load(run, spec={})  # type: ignore[arg-type]
 
 
 def test_options_are_what_the_spec_says(tmp_path: Path) -> None:

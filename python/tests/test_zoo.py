@@ -192,7 +192,7 @@ def test_mistakes() -> None:
         with pytest.raises(ValueError, match=text):
             env.step(actions)
     with pytest.raises(TypeError, match="float"):
-        env.step(dict.fromkeys(env.agents, 1.5))  # type: ignore[arg-type]
+        env.step(dict.fromkeys(env.agents, 1.5))
     with pytest.raises(ValueError, match="wildlife has no option `rows`; it has drones, grid"):
         zoo.parallel_env("wildlife", rows=2)
     with pytest.raises(ValueError, match="`render_mode` is 'human'"):

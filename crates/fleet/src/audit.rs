@@ -163,7 +163,12 @@ impl Recording {
             .map(|(place, step)| {
                 let missed: Vec<Option<u64>> =
                     step.said.iter().map(|said| said.as_ref().map(|(_, missed)| *missed)).collect();
-                json!({ "episode": place.episode, "step": place.step, "actions": step.actions, "missed": missed })
+                // A choice is one number, and a vector several.
+                let actions = match step.actions.len() / missed.len().max(1) {
+                    0 | 1 => json!(step.actions),
+                    numbers => json!(step.actions.chunks(numbers).collect::<Vec<_>>()),
+                };
+                json!({ "episode": place.episode, "step": place.step, "actions": actions, "missed": missed })
             })
             .collect();
         let between = |m: &&Sighting| m.from.index().is_some() && m.to.index().is_some();

@@ -12,13 +12,15 @@ use equimarl_nn::Network;
 use equimarl_worlds::{Controller, End, Envs, Joint, Purpose, Stream, builtin};
 use serde_json::{Value, json};
 
+type Tried<T> = Result<T, Box<dyn std::error::Error>>;
+
 const STARTS: u64 = 200;
 /// A team got away if it is farther than this from being mirrored.
 const APART: f64 = 0.05;
 /// A landmark has an agent if one is this near.
 const NEAR: f64 = 0.2;
 
-fn main() -> Result<(), Box<dyn std::error::Error>> {
+fn main() -> Tried<()> {
     let mut numbers = std::env::args().skip(1).map(|text| text.parse::<u64>());
     let steps = numbers.next().transpose()?.unwrap_or(200_000);
     let seeds = numbers.next().transpose()?.unwrap_or(3);
@@ -40,12 +42,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 }
 
 /// A trained team, its world, and the mean return of its last episodes.
-fn train(
-    method: Method,
-    tokens: bool,
-    seed: u64,
-    steps: u64,
-) -> Result<(Network, Box<dyn Envs>, f64), Box<dyn std::error::Error>> {
+fn train(method: Method, tokens: bool, seed: u64, steps: u64) -> Tried<(Network, Box<dyn Envs>, f64)> {
     let registry = builtin();
     let world = registry.usual("spread")?.with("agents", 2usize);
     let usual = TrainConfig::preset(&registry, "default", world, method)?;
@@ -74,7 +71,7 @@ fn start(index: u64) -> Value {
 }
 
 /// The middle columns of the table.
-fn play(network: &Network, envs: &mut dyn Envs) -> Result<String, Box<dyn std::error::Error>> {
+fn play(network: &Network, envs: &mut dyn Envs) -> Tried<String> {
     let mut team = Learned::new(network.policy()?, &network.sharing(), Choice::Greedy, envs)?;
     let (mut away, mut both) = (0, 0);
     for index in 0..STARTS {

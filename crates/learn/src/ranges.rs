@@ -1,7 +1,7 @@
 //! What agents say to each other under final weights: the ranges that a model file carries.
 
 use crate::error::Result;
-use crate::evaluate::Inference;
+use crate::evaluate::{Inference, decide};
 use equimarl_nn::{Choice, MessageRanges, Policy, RangeMeter};
 use equimarl_worlds::{End, Envs, Purpose, Stream, Token};
 
@@ -22,7 +22,7 @@ pub fn message_ranges(
         return Ok(None);
     }
     let mut meter = RangeMeter::new(policy);
-    let mut chosen = vec![0; envs.spec().agents];
+    let spec = envs.spec().clone();
     for episode in 0..EPISODES {
         envs.start(0, Stream::new(seed, Purpose::Evaluation, episode))?;
         let mut chance = Stream::new(seed, Purpose::EvaluationAction, episode);
@@ -31,10 +31,8 @@ pub fn message_ranges(
             inference.forward_with(policy, [(envs.world(0), &tokens[..])].into_iter())?;
             let (said, layers) = policy.explain(&inference.batch)?;
             meter.look(&layers);
-            for (action, row) in chosen.iter_mut().zip(said.log_probabilities.chunks(policy.actions())) {
-                *action = Choice::Sampled.action(row, || chance.unit());
-            }
-            if envs.step_one(0, &chosen)?.end != End::Running {
+            let chosen = decide(policy, Choice::Sampled, &said.log_probabilities, &spec, &mut chance);
+            if chosen.step(envs, 0)?.end != End::Running {
                 break;
             }
         }

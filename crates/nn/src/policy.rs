@@ -179,6 +179,18 @@ impl Policy {
         Ok(())
     }
 
+    /// Whether it is a network of SO2 or O2.
+    pub(crate) fn turns_by_every_angle(&self) -> bool {
+        self.config().symmetry().is_ok_and(|symmetry| !symmetry.is_finite())
+    }
+
+    /// Whether [`Policy::round_trimmed`] turns with what goes in: not where turns mix the numbers of a message in other ways than
+    /// by permuting them up to signs, because the least and the largest of each number are then others after a turn.
+    pub fn can_trim(&self) -> bool {
+        let permutes = |rep: &Rep| rep.terms().iter().all(|term| term.atom.is_signed_permutation());
+        !self.turns_by_every_angle() && self.message_reps().iter().all(permutes)
+    }
+
     /// What agents say to each other in each round, as representations: all but what they are told.
     pub(crate) fn message_reps(&self) -> &[Rep] {
         &self.layers.messages

@@ -71,7 +71,7 @@ pub fn trips(text: &str) -> Result<Vec<TripInfo>> {
 
 /// What is not there was cut off: fewer trips would look like better lights.
 fn cut(what: &str) -> Error {
-    Error::BadWorld(format!("it has no whole `{what}`; is the disk full?"))
+    Error::BadWorld(format!("it has no whole `{what}`"))
 }
 
 /// Sums up trips, with what `--statistic-output` says besides.

@@ -176,7 +176,8 @@ fn audit_under<W: Exact>(world: &W, acts: Result<GroupAction>, how: &Auditing) -
     };
     let elements = 0..acts.count();
     let mut found: Vec<Option<Counterexample>> = vec![None; acts.count()];
-    let mut checks: Vec<ElementCheck> = elements.clone().map(|g| ElementCheck::new(spec, &acts, g, how.cause)).collect();
+    let mut checks: Vec<ElementCheck> =
+        elements.clone().map(|g| ElementCheck::new(spec, &acts, g, how.cause)).collect();
     let mut chance_stream = Stream::new(seed, Purpose::Audit, 0);
     let mut action_stream = Stream::new(seed, Purpose::Audit, 1);
     let mut state = world.clone();

@@ -30,6 +30,7 @@ mod envs;
 mod episode;
 mod error;
 mod joint;
+mod nearest;
 pub mod particles;
 mod registry;
 mod replay;
@@ -58,7 +59,8 @@ pub use episode::{
 };
 pub use error::{Error, Result};
 pub use joint::Joint;
-pub use registry::{Definition, FirstFormat, OwnAudit, Registry, Solved, Symmetries, builtin};
+pub use nearest::nearest;
+pub use registry::{Definition, FirstFormat, KEPT_IN, OwnAudit, Registry, Solved, Symmetries, builtin};
 pub use replay::{play_script, replay};
 pub use settings::{Opt, ParseFlag, Settings, Shorthand, Value, WorldConfig};
 pub use spec::{

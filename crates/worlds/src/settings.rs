@@ -4,6 +4,7 @@
 //! verb, what is written into models and run folders, and which runs count as the same.
 
 use crate::error::{Error, Result};
+use crate::nearest;
 use serde::de::{MapAccess, Visitor};
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -249,10 +250,12 @@ impl Settings {
     pub fn complete(&self, world: &str, options: &[Opt]) -> Result<Settings> {
         if let Some((key, _)) = self.0.iter().find(|(key, _)| options.iter().all(|o| o.key != key)) {
             let keys: Vec<&str> = options.iter().map(|o| o.key).collect();
-            return Err(Error::BadWorld(format!(
-                "{world} has no option `{key}`; it has {}",
-                if keys.is_empty() { "none".into() } else { keys.join(", ") }
-            )));
+            let hint = match nearest(key, keys.iter().copied()) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None if keys.is_empty() => "it has none".into(),
+                None => format!("it has {}", keys.join(", ")),
+            };
+            return Err(Error::BadWorld(format!("{world} has no option `{key}`; {hint}")));
         }
         let value = |option: &Opt| match (self.get(option.key), &option.absent) {
             (Some(value), _) => value.of_kind(&option.usual).ok_or_else(|| {
@@ -407,6 +410,7 @@ mod tests {
         let usual = Settings::usual(&options());
         for (settings, part) in [
             (usual.clone().with("sails", 2usize), "river has no option `sails`; it has boats, current"),
+            (usual.clone().with("boat", 2usize), "river has no option `boat`; did you mean `boats`?"),
             (
                 usual.clone().with("boats", "three"),
                 "`boats` of river must be a whole number from 0 on, not three",

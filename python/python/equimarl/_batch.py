@@ -89,13 +89,15 @@ class Batch:
             # What Rust's numbers cannot hold.
             if isinstance(number, int | np.integer) and not 0 <= number < 2**63:
                 raise ValueError(f"`{name}` is {number}; it must be at least 1")
+        if buffers is not None and not isinstance(buffers, Mapping):
+            raise TypeError(f"`buffers` must be a dict of arrays by name, not {type(buffers).__name__}")
         self._envs = _core.Envs(world, num_envs, threads, observe, options)
         self._world = world
         envs, given = self._envs, dict(buffers or {})
         seen = (envs.num_envs, envs.agents, *envs.shape)
-        number = np.uint64 if envs.sight == "ids" else np.float32
-        self._observations: NDArray[Any] = _buffer(given, "observations", seen, number)
-        self._final_observations: NDArray[Any] = _buffer(given, "final_observations", seen, number)
+        kind = np.uint64 if envs.sight == "ids" else np.float32
+        self._observations: NDArray[Any] = _buffer(given, "observations", seen, kind)
+        self._final_observations: NDArray[Any] = _buffer(given, "final_observations", seen, kind)
         self._actions: NDArray[Any] = (
             _buffer(given, "actions", seen[:2], np.int32)
             if envs.action_bound is None
@@ -244,7 +246,13 @@ class Batch:
 
     def render(self, environment: int = 0) -> NDArray[np.uint8]:
         """A picture of an environment for people: [height, width, 3], red, green and blue."""
-        return self._envs.rgb(environment)
+        try:
+            number = operator.index(environment)
+        except TypeError:
+            raise TypeError(f"an environment is known by its number, not by {environment!r}") from None
+        if not 0 <= number < self.num_envs:
+            raise IndexError(f"there is no environment {number}; they are 0 to {self.num_envs - 1}")
+        return self._envs.rgb(number)
 
     def __len__(self) -> int:
         return self.num_envs

@@ -3,7 +3,8 @@
 import copy
 import json
 import logging
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable
 from math import isfinite
 from typing import Any
 
@@ -15,6 +16,8 @@ from ._spaces import count, first_choice, is_bytes
 from ._spec import Spec, _name_of
 
 Heard = list[list[tuple[int, list[float]]]]
+#: The largest number that a network can hear.
+_MOST = float(np.finfo(np.float32).max)
 _log = logging.getLogger("equimarl")
 
 _TOGETHER = (
@@ -122,7 +125,7 @@ class Adapter:
             if type(seen) is not np.ndarray:
                 if isinstance(seen, dict):
                     raise TypeError(f"{agent} sees a dict with {_list(seen)}: give the trainer one array, for example by a wrapper")
-                seen = np.asarray(seen)
+                seen = array_of(seen, f"what {agent} sees")
             if seen.dtype.kind not in "fiub":
                 raise TypeError(f"{agent} sees an array of {seen.dtype}; numbers are needed, such as np.float32")
             if seen.shape != self._shape and not (self._vectors and seen.size == self._size):
@@ -130,7 +133,8 @@ class Adapter:
                     f"{agent} sees an array of the shape {seen.shape}, and the Spec says {self._shape}"
                     + (f", by the representation `{self._spec.observations}`" if self._vectors else "")
                 )
-            np.divide(seen.reshape(-1), self._most, out=self._seen[k], casting="unsafe")
+            with np.errstate(over="ignore"):  # What is too large is infinite here, and refused as that.
+                np.divide(seen.reshape(-1), self._most, out=self._seen[k], casting="unsafe")
 
     def _heard(self) -> Heard | None:
         neighbours = self._spec.neighbours
@@ -142,16 +146,26 @@ class Adapter:
 def heard_by(given: Any, agent: Any, index: dict[Any, int], size: int) -> list[tuple[int, list[float]]]:
     """Whom an agent hears, by number and in their order, from what somebody's function gave."""
     heard: list[tuple[int, list[float]]] = []
+    if not isinstance(given, Iterable):
+        raise TypeError(
+            f"`neighbours` gave {given!r} for {agent}; it gives a list of (other agent, edge vector) pairs, empty if nobody is heard"
+        )
     for pair in given:
         try:
             other, vector = pair
         except (TypeError, ValueError):
             raise TypeError(f"neighbours of {agent} must be (other agent, edge vector) pairs, not {pair!r}") from None
-        if other not in index or other == agent:
+        if not isinstance(other, Hashable) or other not in index or other == agent:
             raise ValueError(f"{agent} cannot hear {other!r}; the others are {_list(a for a in index if a != agent)}")
-        numbers = np.asarray(vector, np.float64).reshape(-1).tolist()
-        if len(numbers) != size or not all(map(isfinite, numbers)):
-            raise ValueError(f"the edge vector from {other} to {agent} is {vector!r}; `edges` have {size} finite numbers")
+        try:
+            numbers = np.asarray(vector, np.float64).reshape(-1).tolist()
+        except (TypeError, ValueError):
+            numbers = []
+        # What is no number is not below anything.
+        if len(numbers) != size or not all(abs(number) <= _MOST for number in numbers):
+            raise ValueError(
+                f"the edge vector from {other} to {agent} is {vector!r}; `edges` have {size} finite numbers of at most {_MOST:.2g}"
+            )
         heard.append((index[other], numbers))
     heard.sort()
     if any(one[0] == next[0] for one, next in zip(heard, heard[1:], strict=False)):
@@ -273,8 +287,15 @@ def _checked(env: Any, spec: Spec) -> list[Any]:
     agents = getattr(env, "possible_agents", None)
     if not agents:
         raise TypeError(f"{kind} has no `possible_agents`: a team is known before its first episode")
-    _check_spaces(env, spec, list(agents))
-    return list(agents)
+    agents = list(agents)
+    try:
+        twice = [agent for agent, times in Counter(agents).items() if times > 1]
+    except TypeError:
+        raise TypeError(f"`possible_agents` of {kind} must be names, such as text, not {agents!r}") from None
+    if twice:
+        raise ValueError(f"`possible_agents` of {kind} has {twice[0]!r} more than once; every agent needs a name of its own")
+    _check_spaces(env, spec, agents)
+    return agents
 
 
 def _copied(env: Any) -> Any:
@@ -308,6 +329,14 @@ def _check_spaces(env: Any, spec: Spec, agents: list[Any]) -> None:
                 raise ValueError(
                     f"{agent} sees an array of the shape {tuple(shape)}, and the Spec's `observations` say {spec.observation_shape}"
                 )
+
+
+def array_of(given: Any, what: str) -> NDArray[Any]:
+    """An array, if there is one to be made of it."""
+    try:
+        return np.asarray(given)
+    except (TypeError, ValueError):
+        raise ValueError(f"{what} is no array: its rows are not of one length, or no numbers") from None
 
 
 def _list(things: Any) -> str:

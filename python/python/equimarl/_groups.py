@@ -26,6 +26,8 @@ def group(name: str | Group) -> Group:
     Traceback (most recent call last):
     ValueError: cannot read the group `C4 x`: ...
     """
+    if not isinstance(name, str | Group):
+        raise TypeError(f"a group is named by text such as \"C4\", not by {name!r}")
     return name if isinstance(name, Group) else Group(name)
 
 

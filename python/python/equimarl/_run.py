@@ -61,7 +61,8 @@ class Run:
     def __init__(self, path: str | PathLike[str]) -> None:
         self.path = Path(path)
         if not (self.path / "config.toml").exists():
-            raise FileNotFoundError(f"{self.path} holds no run")
+            what = "there is no such folder" if not self.path.exists() else "it has no config.toml"
+            raise FileNotFoundError(f"{self.path} holds no run: {what}. equimarl.train makes runs")
 
     @property
     def config(self) -> dict[str, Any]:

@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import isfinite
 from operator import index
 from typing import Any
 
@@ -96,10 +97,35 @@ class Spec:
             raise ValueError("`neighbours` and `edges` belong together: who is heard, and how vectors to them turn")
         if self.neighbours is not None and not callable(self.neighbours):
             raise TypeError("`neighbours` must be a function of the environment and an agent")
-        if self.action_names is not None and len(self.action_names) != actions.dim:
+        if isinstance(self.action_names, Sequence) and len(self.action_names) != actions.dim:
             raise ValueError(f"there are {len(self.action_names)} `action_names` and {actions.dim} actions")
-        if self.max_steps < 1:
-            raise ValueError(f"`max_steps` is {self.max_steps}; it must be at least 1")
+        try:
+            limit = index(self.max_steps)
+        except TypeError:
+            raise TypeError(f"`max_steps` is {self.max_steps!r}; it must be a whole number") from None
+        if limit < 1:
+            raise ValueError(f"`max_steps` is {limit}; it must be at least 1")
+        self._check_words()
+
+    def _check_words(self) -> None:
+        """Refuses what is no name, or no list of what it should be."""
+        if self.name is not None and not isinstance(self.name, str):
+            raise TypeError(f"`name` is {self.name!r}; it must be text")
+        for what, given in (("options", self.options), ("agents", {} if self.agents is None else self.agents)):
+            if not isinstance(given, Mapping):
+                raise TypeError(f"`{what}` is {given!r}; it must be a dict")
+        for name, moves in (self.agents or {}).items():
+            if not isinstance(moves, Mapping):
+                raise TypeError(f"`agents` has {moves!r} for {name!r}; it must be a dict of where agents are sent")
+        names = self.action_names
+        if names is not None and (isinstance(names, str) or not all(isinstance(one, str) for one in names)):
+            raise TypeError(f"`action_names` is {names!r}; it must be a list of texts")
+        try:
+            finite = all(isfinite(value) for value in self.thresholds)
+        except TypeError:
+            raise TypeError(f"`thresholds` is {self.thresholds!r}; it must be a list of numbers") from None
+        if not finite:
+            raise ValueError(f"`thresholds` is {self.thresholds!r}; returns are finite")
 
     @property
     def observation_shape(self) -> tuple[int, ...]:

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from . import _core
 from ._batch import _checked_seed
-from ._foreign import heard_by
+from ._foreign import array_of, heard_by
 from ._own import own_envs
 from ._run import Run
 from ._spaces import first_choice
@@ -89,7 +89,11 @@ class Team:
             # In the environment's own order: edges are known by number.
             known = list(getattr(env, "possible_agents", ()))
             agents = known if set(known) == set(observations) else list(observations)
-            seen = np.stack([_numbers(observations[agent]) for agent in agents])
+            each = [_numbers(observations[agent]) for agent in agents]
+            for agent, one in zip(agents, each, strict=True):
+                if one.shape != each[0].shape:
+                    raise ValueError(f"{agents[0]} sees an array of the shape {each[0].shape}, and {agent} one of {one.shape}")
+            seen = np.stack(each)
             chosen_by = dict(zip(agents, self._state(seen, env, 0, agents, greedy, start), strict=True))
             if self._by_vectors:
                 return {agent: np.array(chosen_by[agent], np.float32) for agent in observations}
@@ -167,11 +171,14 @@ def load(run: str | PathLike[str] | Run, *, spec: Spec | None = None) -> Team:
     A run that is not finished gives its latest checkpoint. `spec` is needed only for environments of your own whose agents talk:
     it knows who hears whom.
     """
+    if spec is not None and not isinstance(spec, Spec):
+        raise TypeError(f"`spec` must be an equimarl.Spec, not {type(spec).__name__}")
     return Team(run.path if isinstance(run, Run) else run, None if spec is None else spec.neighbours)
 
 
 def _numbers(given: ArrayLike) -> NDArray[np.float32]:
-    array = np.asarray(given)
+    array = array_of(given, "`observations`")
     if array.dtype.kind not in "fiub":
         raise TypeError(f"observations are an array of {array.dtype}; numbers are needed, such as np.float32")
-    return array.astype(np.float32, copy=False)
+    with np.errstate(over="ignore"):  # What is too large is infinite here, and refused as that.
+        return array.astype(np.float32, copy=False)

@@ -96,8 +96,11 @@ def train(
     (True, 1024)
     >>> equimarl.train("wildlife", drone=2)
     Traceback (most recent call last):
-    ValueError: there is no setting `drone`; ...; options of wildlife: drones, grid
+    ValueError: there is no setting `drone`; did you mean `drones`, an option of wildlife?
     """
+    _check_callback(callback)
+    if "resume" in settings:
+        raise TypeError("training begins a run; equimarl.resume(run) goes on with one")
     # Two settings have names that Python keeps for itself.
     settings = {{"lambda_": "lambda", "from_": "from"}.get(key, key): value for key, value in settings.items()}
     given: dict[str, Any] = {"seed": seed, **settings}
@@ -148,7 +151,8 @@ def resume(
     Worlds of ours go on from the very state, so that the bits are those of a run that never stopped. Other environments begin
     new episodes.
     """
-    folder = run.path if isinstance(run, Run) else Path(run)
+    _check_callback(callback)
+    folder = (run if isinstance(run, Run) else Run(run)).path
     environments = None if env is None or own_envs(env) is not None else _environments(env, spec)
     try:
         world = None if environments is None else environments.world
@@ -172,6 +176,12 @@ def _close_after(environments: Any, error: BaseException) -> None:
         error.add_note(f"closing the environments failed as well: {failed!r}")
 
 
+def _check_callback(callback: Any) -> None:
+    """Refuses now what would fail after the first update."""
+    if callback is not None and not callable(callback):
+        raise TypeError(f"`callback` is {callback!r}; it must be a function of an equimarl.Update")
+
+
 def _environments(env: Any, spec: Spec | None) -> Environments:
     if spec is None:
         raise TypeError(
@@ -179,6 +189,8 @@ def _environments(env: Any, spec: Spec | None) -> Environments:
             if hasattr(env, "step") or callable(env)
             else f"a world is a name, an environment, or a function that makes environments, not {type(env).__name__}"
         )
+    if not isinstance(spec, Spec):
+        raise TypeError(f"`spec` must be an equimarl.Spec, not {type(spec).__name__}")
     return Environments(env, spec)
 
 

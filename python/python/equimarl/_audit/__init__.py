@@ -3,6 +3,8 @@
 from operator import index
 from typing import Any, Literal
 
+import numpy as np
+
 from .._core import Group
 from .._groups import group as _group
 from .._own import own_envs
@@ -62,10 +64,13 @@ def audit(
     """
     seed, steps, episodes = _whole("seed", seed), _whole("steps", steps), _whole("episodes", episodes)
     max_steps, permutations = _whole("max_steps", max_steps), _whole("permutations", permutations)
+    for name, number in (("level", level), ("tolerance", tolerance)):
+        if not isinstance(number, int | float | np.integer | np.floating):
+            raise TypeError(f"`{name}` must be a number, not {type(number).__name__}")
     if not 0 < level < 1:
         raise ValueError(f"`level` is {level}; it must be between 0 and 1")
-    if tolerance < 0:
-        raise ValueError(f"`tolerance` is {tolerance}; it must be at least 0")
+    if not 0 <= tolerance < np.inf:
+        raise ValueError(f"`tolerance` is {tolerance}; it must be at least 0, and finite")
     if tier not in ("auto", "exact", "deterministic", "statistical"):
         raise ValueError(f'`tier` is {tier!r}; it must be "auto", "exact", "deterministic" or "statistical"')
     if isinstance(action, Spec):
@@ -124,4 +129,7 @@ def _whole(name: str, given: int) -> int:
     least = 0 if name == "seed" else 1
     if number < least:
         raise ValueError(f"`{name}` is {number}; it must be at least {least}")
+    most = 2**64 if name == "seed" else 2**63  # What the compiled part can count.
+    if number >= most:
+        raise ValueError(f"`{name}` is {number}; it must be below 2**{most.bit_length() - 1}")
     return number

@@ -128,6 +128,7 @@ class Joint:
     def vector(self, seen: Mapping[str, Any], when: str) -> tuple[Numbers, NDArray[np.bool_]]:
         """What all agents see, and who is there."""
         joint, present = np.zeros(self.width), np.zeros(len(self.agents), bool)
+        _check_dict("observations", seen, when)
         for agent, one in seen.items():
             k = self.index.get(agent)
             if k is None:
@@ -233,13 +234,22 @@ class Joint:
 
     def _each(self, name: str, given: Mapping[str, Any], when: str) -> Numbers:
         out = np.zeros(len(self.agents))
+        _check_dict(name, given, when)
         for agent, one in given.items():
             if agent not in self.index:
                 raise ValueError(f"`{name}` names an agent {agent!r} {when} that is none of `possible_agents`")
-            out[self.index[agent]] = float(one)
+            try:
+                out[self.index[agent]] = float(one)
+            except (TypeError, ValueError):
+                raise TypeError(f"`{name}` of {agent} is {one!r} {when}, which is no number") from None
         if not np.isfinite(out).all():
             raise ValueError(f"`{name}` has a number {when} that is not finite: {dict(given)}")
         return out
+
+
+def _check_dict(name: str, given: Any, when: str) -> None:
+    if not isinstance(given, Mapping):
+        raise TypeError(f"`{name}` is a {type(given).__name__} {when}; in a ParallelEnv it is a dict with the agents as keys")
 
 
 def check_env(env: Any) -> None:

@@ -29,7 +29,11 @@ class Sees:
 
     def numbers(self, seen: Any, when: str) -> Numbers:
         if self.choices is not None:
-            return one_hot(self.choices, int(seen) - self.start, f"{self.agent} observes {seen} {when}")
+            try:
+                which = int(seen)
+            except (TypeError, ValueError):
+                raise ValueError(f"what {self.agent} observes {when} is {seen!r}, and its space is Discrete") from None
+            return one_hot(self.choices, which - self.start, f"{self.agent} observes {seen} {when}")
         try:
             array = np.asarray(seen, float)
         except (TypeError, ValueError):

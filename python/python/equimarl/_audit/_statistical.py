@@ -35,13 +35,14 @@ def audit_statistical(
     group = team.group
     if episodes < 20:
         raise ValueError(f"`episodes` is {episodes}; with fewer than 20 nothing can be found")
+    rest_count = group.order - 1 - len(group.generators)
+    _check_size(_enough(max(len(group.generators), rest_count), level, permutations), episodes, level)
     data = play(team, episodes, max_steps, seed)
     # Every other one: what changes with time in an environment is no asymmetry.
     plain, other = data[::2], data[1::2]
 
     def tested(elements: list[int]) -> dict[int, ElementReport]:
-        # Fewer could not get below the level: for the start and for the rest, of three groups, twice as many as needed.
-        enough = max(permutations, int(np.ceil(12 * len(elements) / level)) - 1)
+        enough = _enough(len(elements), level, permutations)
 
         def compare(g: int, start: bool) -> Test:
             rng = np.random.default_rng([seed, 5, g, int(start)])
@@ -67,6 +68,24 @@ def audit_statistical(
         "together, and once more for all other elements if a generator is refuted",
         notes,
     )
+
+
+def _enough(elements: int, level: float, permutations: int) -> int:
+    """Fewer permutations could not get below the level: for the start and for the rest, of three groups, twice as many as needed."""
+    return max(permutations, int(min(np.ceil(12 * elements / level), 2.0**62)) - 1)
+
+
+#: Permutations times episodes: numbers that are in memory at a time, two or three times.
+_MOST = 10**8
+
+
+def _check_size(permutations: int, episodes: int, level: float) -> None:
+    """Refuses before anything is played what would not fit into memory."""
+    if permutations * episodes > _MOST:
+        raise ValueError(
+            f"{permutations} permutations of {episodes} episodes are too many (so many are needed for a `level` of {level:g}, or were "
+            f"asked for as `permutations`): together at most {_MOST:.0e}. Use a larger level, or fewer permutations or episodes"
+        )
 
 
 def _tested(team: Joint, elements: list[int], level: float, compare: Callable[[int, bool], Test]) -> dict[int, ElementReport]:
