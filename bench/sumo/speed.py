@@ -1,4 +1,5 @@
-"""Simulated seconds per second: equimarl's client against a Python traci loop with the same subscriptions, and SUMO alone.
+"""Simulated seconds per second: equimarl's client against a Python traci loop with the same subscriptions and the same commands
+(a program of yellow and green, and its first phase), and SUMO alone.
 
     pip install eclipse-sumo traci
     cargo build --release -p equimarl-sumo --example speed
@@ -52,6 +53,8 @@ def loop(job):
                 logic = traci.trafficlight.Logic("random", 0, 0, [
                     traci.trafficlight.Phase(YELLOW, yellow), traci.trafficlight.Phase(1e6, new)])
                 c.trafficlight.setProgramLogic(light, logic)
+                # Without this SUMO stays in the middle of the old green; equimarl sends it, too.
+                c.trafficlight.setPhase(light, 0)
                 states[light] = new
         c.simulationStep(step * INTERVAL)
         seen = c.junction.getContextSubscriptionResults(lights[0])

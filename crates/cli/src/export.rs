@@ -97,13 +97,14 @@ fn sample(network: &mut Network, seed: u64) -> Result<Value> {
     }
     builder.end_state();
     let paint = |_: &usize, pixels: &mut [f32]| pixels.iter_mut().for_each(|p| *p = stream.unit() as f32);
-    let batch: Batch = builder.finish(shape.iter().product(), paint)?;
+    let mut batch: Batch = builder.finish(shape.iter().product(), paint)?;
+    batch.told = normals(&mut stream, network.policy()?.told_len() * HEARS.len());
     let mut cache = Cache::default();
     network.forward(&batch, &mut cache)?;
     let output = cache.output();
     let pixels = batch.images.pixels().unwrap_or_default();
     let images: Vec<&[f32]> = pixels.chunks(shape.iter().product()).collect();
-    Ok(json!({
+    let mut sample = json!({
         "about": MARK,
         "picture": shape,
         "pictures": images,
@@ -111,13 +112,26 @@ fn sample(network: &mut Network, seed: u64) -> Result<Value> {
         "edges": edges,
         "logits": output.logits.chunks(network.actions()).collect::<Vec<_>>(),
         "value": output.values,
-    }))
+    });
+    add_told(&mut sample, &batch);
+    Ok(sample)
+}
+
+fn normals(stream: &mut Stream, count: usize) -> Vec<f32> {
+    (0..count).map(|_| stream.normal() as f32).collect()
+}
+
+/// What agents are told, where they are told something.
+fn add_told(sample: &mut Value, batch: &Batch) {
+    if !batch.told.is_empty() {
+        sample["told"] = json!(batch.told.chunks(batch.told.len() / HEARS.len()).collect::<Vec<_>>());
+    }
 }
 
 /// A random state of a network that sees feature vectors. Every agent hears two senders of each kind.
 fn sample_features(network: &mut Network, seed: u64) -> Result<Value> {
     let mut stream = Stream::new(seed, Purpose::Audit, 0);
-    let mut normals = |n: usize| (0..n).map(|_| stream.normal() as f32).collect::<Vec<f32>>();
+    let mut normals = |n: usize| normals(&mut stream, n);
     let config = network.config().clone();
     let senses = config.senses()?;
     let mut batch = Batch::with_senders(senses.senders.len());
@@ -144,12 +158,13 @@ fn sample_features(network: &mut Network, seed: u64) -> Result<Value> {
         batch.end_agent();
     }
     batch.end_state();
+    batch.told = normals(network.policy()?.told_len() * HEARS.len());
     let mut cache = Cache::default();
     network.forward(&batch, &mut cache)?;
     let output = cache.output();
     let senders: serde_json::Map<String, Value> =
         senses.senders.iter().zip(heard).map(|((kind, _), list)| (kind.to_string(), json!(list))).collect();
-    Ok(json!({
+    let mut sample = json!({
         "about": MARK,
         "features": features,
         "neighbours": HEARS,
@@ -157,5 +172,7 @@ fn sample_features(network: &mut Network, seed: u64) -> Result<Value> {
         "senders": senders,
         "logits": output.logits.chunks(network.actions()).collect::<Vec<_>>(),
         "value": output.values,
-    }))
+    });
+    add_told(&mut sample, &batch);
+    Ok(sample)
 }

@@ -4,8 +4,8 @@ use crate::network;
 use crate::output::{print, print_json, table};
 use anyhow::Result;
 use clap::Args as ClapArgs;
-use equimarl_nn::{Metadata, NetworkKind};
 use equimarl_nn::model::Content;
+use equimarl_nn::{Metadata, NetworkKind};
 use serde_json::{Map, Value, json};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -32,7 +32,8 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     if args.json {
         let mut value = as_json(&found, weights);
         if relaxed {
-            value["asymmetry"] = left.iter().map(|(layer, norm)| (layer.clone(), json!(norm))).collect::<Map<_, _>>().into();
+            value["asymmetry"] =
+                left.iter().map(|(layer, norm)| (layer.clone(), json!(norm))).collect::<Map<_, _>>().into();
         }
         print_json(&value)?;
     } else {

@@ -42,8 +42,11 @@ static WORLDS: OnceLock<Registry> = OnceLock::new();
 /// The worlds that come with equimarl, SUMO among them.
 pub fn builtin() -> Registry {
     let own = equimarl_worlds::builtin();
-    // It cannot fail, as tests see; a program without one of its worlds would still be of use.
-    own.clone().with(equimarl_sumo::SumoDefinition).unwrap_or(own)
+    own.clone().with(equimarl_sumo::SumoDefinition).unwrap_or_else(|error| {
+        // A program without one of its worlds is still of use, but nobody should have to guess why it is not there.
+        eprintln!("warning: {error}; this program goes on without it");
+        own
+    })
 }
 
 /// The worlds of this program.

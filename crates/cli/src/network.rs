@@ -28,13 +28,19 @@ pub fn fresh(config: &NetworkConfig, seed: u64) -> Result<Network> {
 pub struct Trained {
     pub network: Network,
     pub world: WorldConfig,
+    /// Where files are kept that the world is made from.
+    pub files: Option<PathBuf>,
 }
 
 impl Trained {
     /// Environments of its world for this network, which need not be a symmetry of the whole world: a local network
     /// transforms what one agent sees.
     pub fn make(&self, count: usize) -> Result<Box<dyn Envs>> {
-        let envs = registry().make(&self.world, self.network.group(), count)?;
+        let registry = match &self.files {
+            Some(folder) => &registry().beside(folder),
+            None => registry(),
+        };
+        let envs = registry.make(&self.world, self.network.group(), count)?;
         check_fit(envs.spec(), self.network.config())?;
         Ok(envs)
     }
@@ -48,7 +54,10 @@ pub fn load(path: &Path, asked: Option<&str>, options: &WorldArgs) -> Result<Tra
     if asked.is_some_and(|asked| asked != known.world.name) {
         bail!("{} was made for the world `{}`, not for that of --world", path.display(), known.world.name);
     }
-    let trained = Trained { world: options.over(&known.world)?, network };
+    let world = options.over(&known.world)?;
+    // Files that flags name are what is meant, whatever they are called.
+    let files = RunFolder::world_of(&file).filter(|_| registry().same_files(&world, &known.world));
+    let trained = Trained { world, network, files };
     // What does not fit is refused before anything is said about it.
     trained.make(1)?;
     if let Some(assumed) = &known.assumed {

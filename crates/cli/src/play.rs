@@ -10,7 +10,7 @@ use crate::waiting::Waiting;
 use crate::world::{self, WorldArgs};
 use anyhow::{Result, bail, ensure};
 use clap::Args as ClapArgs;
-use equimarl_learn::{Choice, Learned, RunFolder};
+use equimarl_learn::{Choice, Learned, RunFolder, StuckReport};
 use equimarl_worlds::{Controller, Envs, Named, Spec, Summary, WorldConfig, play_each};
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -73,14 +73,16 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     let read: Vec<PathBuf> = args.model.iter().flat_map(|m| [m.clone(), RunFolder::at(m).model()]).collect();
     args.show.check(&read.iter().map(PathBuf::as_path).collect::<Vec<_>>())?;
     let waiting = Waiting::for_("preparing", None);
-    let Players { world, mut envs, mut controller } = args.players()?;
+    let Players { world, mut envs, mut player } = args.players()?;
     drop(waiting);
     let who = args.controller.as_deref().unwrap_or("model");
-    args.show.show(&mut *envs, &mut *controller, args.seed)?;
+    args.show.show(&mut *envs, player.controller(), args.seed)?;
+    player.take_stuck();
     let waiting = Waiting::for_("episodes", Some(args.episodes as u64));
     let summary =
-        play_each(&mut *envs, &mut *controller, args.episodes, args.seed, |done| waiting.at(done as u64))?;
+        play_each(&mut *envs, player.controller(), args.episodes, args.seed, |done| waiting.at(done as u64))?;
     drop(waiting);
+    let stuck = player.take_stuck().filter(|_| args.greedy);
     let mut about = json!({ "world": world.name });
     for (key, value) in world.settings.iter() {
         about[key] = json!(value);
@@ -91,6 +93,9 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         about["greedy"] = json!(args.greedy);
     }
     about["seed"] = json!(args.seed);
+    if let Some(stuck) = &stuck {
+        about["stuck"] = json!(stuck);
+    }
     if args.json {
         let mut value = serde_json::to_value(&summary)?;
         if let (Value::Object(value), Value::Object(about)) = (&mut value, about) {
@@ -99,6 +104,10 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         print_json(&value)?;
     } else {
         print(&text(&world.name, who, envs.spec(), &summary))?;
+        match &stuck {
+            Some(stuck) if !stuck.examples.is_empty() => print(&format!("\n{stuck}\n"))?,
+            _ => {}
+        }
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -107,7 +116,29 @@ pub fn run(args: &Args) -> Result<ExitCode> {
 struct Players {
     world: WorldConfig,
     envs: Box<dyn Envs>,
-    controller: Box<dyn Controller>,
+    player: Player,
+}
+
+enum Player {
+    Named(Named),
+    Learned(Box<Learned>),
+}
+
+impl Player {
+    fn controller(&mut self) -> &mut dyn Controller {
+        match self {
+            Player::Named(named) => named,
+            Player::Learned(learned) => &mut **learned,
+        }
+    }
+
+    /// Of a trained team: in how many episodes since this was last asked it was stuck, and why.
+    fn take_stuck(&mut self) -> Option<StuckReport> {
+        match self {
+            Player::Named(_) => None,
+            Player::Learned(learned) => Some(learned.take_stuck()),
+        }
+    }
 }
 
 impl Args {
@@ -119,14 +150,14 @@ impl Args {
             let Some(group) = registry().usual_group(&world) else { bail!("there is no world `{name}`") };
             let envs = registry().make(&world, &group.parse()?, 1)?;
             let who = self.controller.as_deref().unwrap_or("random");
-            let controller = Named::new(who, envs.world(0))?;
-            return Ok(Players { world, envs, controller: Box::new(controller) });
+            let player = Player::Named(Named::new(who, envs.world(0))?);
+            return Ok(Players { world, envs, player });
         };
         let trained = network::load(path, self.world.as_deref(), &self.size)?;
         let envs = trained.make(1)?;
         let choice = if self.greedy { Choice::Greedy } else { Choice::Sampled };
         let learned = Learned::new(trained.network.policy()?, &trained.network.sharing(), choice, &*envs)?;
-        Ok(Players { world: trained.world, envs, controller: Box::new(learned) })
+        Ok(Players { world: trained.world, envs, player: Player::Learned(Box::new(learned)) })
     }
 }
 

@@ -86,6 +86,14 @@ fn an_observer_sees_who_is_there_and_what_they_decide() {
     assert_eq!(world["actions"].as_array().unwrap().len(), 3, "{told}");
     assert!(world["expected"].as_u64().is_some() && world["dropped_by_agents"].is_object(), "{told}");
     assert!(world["round_p50_us"].as_u64().is_some(), "{told}");
+    // Every agent's own share of it, which adds up.
+    let sum =
+        |what: &str| world["each"].as_array().unwrap().iter().map(|e| e[what].as_u64().unwrap()).sum::<u64>();
+    assert_eq!(
+        (sum("expected"), sum("missed")),
+        (world["expected"].as_u64().unwrap(), world["missed"].as_u64().unwrap())
+    );
+    assert!(world["each"][2]["dropped"].is_object(), "{told}");
     assert_eq!((&told["forged"], &told["number"]), (&Value::from(0), &Value::from(0)));
 
     // One is killed, and one is revoked.

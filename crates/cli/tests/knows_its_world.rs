@@ -22,7 +22,13 @@ fn another(world: &str, key: &str, usual: &Value) -> Value {
         ("spread" | "tag", "radius", _) => "0.7".into(),
         ("spread" | "tag", "arena", _) => "disc".into(),
         ("spread" | "tag", "integrator", _) => "velocity-first".into(),
+        ("spread" | "tag", "actions", _) => "continuous".into(),
+        ("spread" | "tag", "start", _) => "left".into(),
         ("tag", "prey_rule", _) => "random".into(),
+        ("wildlife", "wind", _) => 0.25.into(),
+        ("wildlife", "wind_from", _) => "south".into(),
+        ("traffic", "tilt", _) => 0.25.into(),
+        ("traffic", "main_road", _) => 3.0.into(),
         (_, _, Value::Whole(n)) => Value::Whole(n + 1),
         (_, _, value) => panic!("what else could {key} = {value} of {world} be?"),
     }

@@ -184,7 +184,16 @@ fn models_play_and_are_checked() {
     let wildlife = text(whole());
     assert_eq!(play(wildlife, &[])["drones"], 3);
     assert_eq!(play(wildlife, &["--greedy"]), play(wildlife, &["--greedy"]));
+    // A greedy team may be stuck, and one whose actions are drawn is not.
+    assert!(play(wildlife, &["--greedy"])["stuck"]["symmetric"].is_u64());
+    assert!(play(wildlife, &[])["stuck"].is_null());
     assert_eq!(play(&format!("{wildlife}/model.safetensors"), &["--drones", "6"])["drones"], 6);
+    // Agents that are told something: their tokens, or the wind.
+    let tokens = trained("tokens", &["--set", "tokens=true"]);
+    assert_eq!(play(&tokens, &["--greedy"]), play(&tokens, &["--greedy"]));
+    assert_eq!(json(&["check", "network", "--model", &tokens, "--states", "4"])["equivariant"], true);
+    let told = trained("cause", &["--method", "cause", "--wind", "0.3"]);
+    play(&told, &["--wind", "0.5"]);
     let short = ["--world", "traffic", "--set", "world.step_limit=20"];
     let traffic = trained("traffic", &short);
     for (size, junctions) in [("2x2", [2, 2]), ("2x3", [2, 3]), ("3x3", [3, 3])] {

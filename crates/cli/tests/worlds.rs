@@ -29,7 +29,7 @@ fn check_world_holds_for_the_symmetries_that_worlds_have() {
         let elements = found["elements"].as_array().unwrap();
         assert_eq!(elements.len(), order);
         for element in elements {
-            assert_eq!(keys(element), ["counterexample", "element", "holds"]);
+            assert_eq!(keys(element), ["counterexample", "element", "holds", "variation"]);
             assert_eq!(element["holds"], true);
             assert!(element["counterexample"].is_null());
         }
@@ -94,7 +94,7 @@ fn traffic_has_no_mirror_and_the_counterexample_says_why() {
     let output = equimarl(&asked);
     assert_eq!(output.status.code(), Some(1));
     let text = String::from_utf8(output.stdout).unwrap();
-    assert!(text.contains("r3       holds\nm        FAILS\n"), "{text}");
+    assert!(text.contains("r3       holds                                      holds\nm        FAILS                                      -\n"), "{text}");
     assert!(text.contains("traffic-m.json") && text.contains("does not have this symmetry"), "{text}");
 }
 

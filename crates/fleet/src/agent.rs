@@ -73,6 +73,8 @@ pub struct Agent {
     senders: Vec<Sensed>,
     inbox: Inbox,
     own: Vec<f32>,
+    /// Its token in this episode, if its network has some.
+    token: Vec<f32>,
     /// What it saw in this step, where that says which actions it may take.
     seen: Vec<f32>,
     report: Action,
@@ -136,6 +138,7 @@ impl Agent {
             senders: vec![],
             inbox: Inbox::default(),
             own: vec![],
+            token: vec![],
             seen: vec![],
             report: Action::default(),
             acted: vec![],
@@ -358,6 +361,7 @@ impl Agent {
         self.report = Action::default();
         self.acted.clear();
         self.heard = 0;
+        self.draw_token(place);
         self.encode(seen, work)?;
         if self.policy.rounds() == 0 {
             return self.decide(now, out);

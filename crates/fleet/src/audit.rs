@@ -9,7 +9,7 @@ use crate::message::StepId;
 use crate::sight::Sight;
 use crate::world::check;
 use equimarl_nn::{Batch, Choice, Images, Policy};
-use equimarl_worlds::{Actions, End, Envs, Joint, Purpose, Stream, World};
+use equimarl_worlds::{Actions, End, Envs, Joint, Purpose, Stream, Token, World};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -163,7 +163,12 @@ impl Recording {
             .map(|(place, step)| {
                 let missed: Vec<Option<u64>> =
                     step.said.iter().map(|said| said.as_ref().map(|(_, missed)| *missed)).collect();
-                json!({ "episode": place.episode, "step": place.step, "actions": step.actions, "missed": missed })
+                // A choice is one number, and a vector several.
+                let actions = match step.actions.len() / missed.len().max(1) {
+                    0 | 1 => json!(step.actions),
+                    numbers => json!(step.actions.chunks(numbers).collect::<Vec<_>>()),
+                };
+                json!({ "episode": place.episode, "step": place.step, "actions": actions, "missed": missed })
             })
             .collect();
         let between = |m: &&Sighting| m.from.index().is_some() && m.to.index().is_some();
@@ -230,7 +235,12 @@ impl Recording {
                 found.replayed = false;
                 return Ok(());
             }
-            let (batch, edges) = look_at(envs.world(0), sight)?;
+            let (mut batch, edges) = look_at(envs.world(0), sight)?;
+            for token in Token::team(seed, place.episode.into(), agents, policy.token_order()) {
+                let start = batch.told.len();
+                batch.told.resize(start + policy.told_len(), 0.0);
+                token.write(&mut batch.told[start..]);
+            }
             let taken = joint(&actions, agents, &step.actions).filter(|_| step.said.len() == agents);
             let Some(taken) = taken.filter(|_| edges == step.edges) else {
                 found.replayed = false;

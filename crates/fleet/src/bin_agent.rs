@@ -73,6 +73,9 @@ fn run() -> Result<(), Failure> {
     if clip.is_none() && robust != "off" && !quiet {
         eprintln!("the model file has no message ranges, so what neighbours say is not clipped");
     }
+    if robust == "trimmed" && !policy.can_trim() {
+        return Err(Defence::CANNOT_TRIM.into());
+    }
     let mut device = Device::new(fleet, (policy, fnv1a(&bytes)), &mut *envs, agents)?;
     drop(bytes);
     device.defence = Defence { clip: clip.filter(|_| robust != "off"), trimmed: robust == "trimmed" };

@@ -17,3 +17,9 @@ pub struct Defence {
     /// Whether it trims means over three neighbours or more.
     pub trimmed: bool,
 }
+
+impl Defence {
+    /// What is said to those who want to trim what cannot be.
+    pub const CANNOT_TRIM: &str = "the messages of this team are vectors that turns mix, so means trimmed number by number would break \
+                                   its symmetry; clip them only (--robust clip)";
+}

@@ -22,6 +22,7 @@ use crate::tally::Reason;
 use crate::world::check;
 use equimarl_nn::Policy;
 use equimarl_worlds::{End, Envs, Episode, Joint, Links, Purpose, Spec, Stream, Tally, World};
+use serde_json::json;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -51,6 +52,9 @@ pub struct Host {
     report: Report,
     moment: Option<Moment>,
 }
+
+/// Who watches hears of every agent in a fleet of at most so many; of larger ones the sums, which stay small.
+const WATCHED: usize = 500;
 
 #[derive(Clone, Debug, Default)]
 struct Guest {
@@ -185,13 +189,19 @@ impl Host {
     }
 
     /// What those who watch are told: signed words of the world about the run.
-    pub fn status(&self, actions: Option<&[usize]>) -> Vec<u8> {
+    pub fn status(&self, actions: Option<&Joint>) -> Vec<u8> {
         let joined: Vec<bool> = self.guests.iter().map(|guest| guest.joined).collect();
         let mut status = self.report.json();
         status["episode"] = self.place.episode.into();
         status["step"] = self.place.step.into();
         status["joined"] = joined.into();
-        status["actions"] = actions.map(<[usize]>::to_vec).into();
+        if self.guests.len() <= WATCHED {
+            status["each"] = self.report.each_json();
+        }
+        status["actions"] = json!(actions.map(|joint| match joint.is_vectors() {
+            false => json!(joint.choices),
+            true => json!(joint.vectors.chunks(joint.vectors.len() / self.guests.len()).collect::<Vec<_>>()),
+        }));
         status["returns"] = self.episodes.iter().rev().take(20).map(|e| e.total).collect::<Vec<f64>>().into();
         let header = Header {
             kind: MessageKind::Status,
@@ -364,7 +374,10 @@ impl Host {
         let actions = self.joint(&said)?;
         let outcome = actions.step(&mut *self.envs, 0).map_err(|why| self.stopped(&why))?;
         if outcome.end == End::Abandoned {
-            return Err(self.stopped(&equimarl_worlds::Error::BadWorld("its simulator died".into())));
+            // It does not count. The next one is as good, and agents never see a step twice.
+            self.report.abandoned += 1;
+            self.place = StepId { episode: self.place.episode + 1, step: 0 };
+            return self.start_episode(now, out);
         }
         self.tally.step(self.envs.world(0), outcome.end);
         self.total += outcome.reward;
@@ -378,7 +391,7 @@ impl Host {
         let measures = self.tally.finish(self.world(), outcome.end);
         let length = self.place.step as usize + 1;
         self.episodes.push(Episode { total: self.total, length, end: outcome.end, measures });
-        if self.place.episode + 1 < self.plan.episodes {
+        if self.episodes.len() < self.plan.episodes as usize {
             self.place = StepId { episode: self.place.episode + 1, step: 0 };
             return self.start_episode(now, out);
         }

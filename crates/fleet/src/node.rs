@@ -135,7 +135,7 @@ pub fn run_host(
         if let Some(moment) = &moment {
             last = Some(moment.actions.clone());
         }
-        pulse.beat(transport, || host.status(last.as_ref().map(|joint| &joint.choices[..])));
+        pulse.beat(transport, || host.status(last.as_ref()));
         if let (Some(log), Some(moment)) = (log, &moment) {
             log.moment(moment);
         }

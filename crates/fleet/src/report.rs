@@ -8,6 +8,21 @@ use std::time::Duration;
 /// Latencies kept for the percentiles; more are counted, but only the last ones are remembered.
 const KEPT: usize = 100_000;
 
+fn drops(drops: &Drops) -> Value {
+    Reason::ALL.iter().map(|&r| (r.name().replace(' ', "_"), json!(drops.of(r)))).collect()
+}
+
+/// What was measured of one agent.
+#[derive(Clone, Copy, Debug, Default)]
+struct Each {
+    absent: u64,
+    expected: u64,
+    missed: u64,
+    dropped: Drops,
+    /// What it said last that it had dropped since it began; it may have begun anew.
+    said: Drops,
+}
+
 /// What was measured in a run, over all agents.
 #[derive(Clone, Debug)]
 pub struct Report {
@@ -41,7 +56,9 @@ pub struct Report {
     pub other_version: Option<u8>,
     /// Agents that came back.
     pub rejoined: u64,
-    last: Vec<Drops>,
+    /// Episodes that a simulator lost; others were played instead.
+    pub abandoned: u64,
+    each: Vec<Each>,
     latencies: Vec<u32>,
     next: usize,
 }
@@ -66,7 +83,8 @@ impl Report {
             other_models: 0,
             other_version: None,
             rejoined: 0,
-            last: vec![Drops::default(); agents],
+            abandoned: 0,
+            each: vec![Each::default(); agents],
             latencies: vec![],
             next: 0,
         }
@@ -76,17 +94,22 @@ impl Report {
     pub(crate) fn step(&mut self, now: Duration, said: &[Option<Action>]) {
         self.now = now;
         self.steps += 1;
-        for (said, last) in said.iter().zip(&mut self.last) {
+        for (said, each) in said.iter().zip(&mut self.each) {
             let Some(said) = said else {
                 self.absent += 1;
+                each.absent += 1;
                 continue;
             };
+            each.expected += u64::from(said.expected);
+            each.missed += u64::from(said.missed);
             self.expected += u64::from(said.expected);
             self.missed += u64::from(said.missed);
             self.cut_off += u64::from(said.cut_off);
             self.sent += u64::from(said.sent);
-            self.dropped.add(&said.drops.since(last));
-            *last = said.drops;
+            let dropped = said.drops.since(&each.said);
+            self.dropped.add(&dropped);
+            each.dropped.add(&dropped);
+            each.said = said.drops;
             for &took in &said.rounds {
                 if self.latencies.len() < KEPT {
                     self.latencies.push(took);
@@ -121,11 +144,17 @@ impl Report {
         total as f64 / (self.steps as f64 * self.agents as f64)
     }
 
+    /// What was measured of every agent, for who watches.
+    pub fn each_json(&self) -> Value {
+        let each = |each: &Each| {
+            let (missed, expected) = (each.missed, each.expected);
+            json!({ "absent": each.absent, "expected": expected, "missed": missed, "dropped": drops(&each.dropped) })
+        };
+        self.each.iter().map(each).collect()
+    }
+
     /// All of it, for scripts.
     pub fn json(&self) -> Value {
-        let drops = |drops: &Drops| -> Value {
-            Reason::ALL.iter().map(|&r| (r.name().replace(' ', "_"), json!(drops.of(r)))).collect()
-        };
         json!({
             "agents": self.agents,
             "steps": self.steps,
@@ -138,6 +167,7 @@ impl Report {
             "cut_off": self.cut_off,
             "absent": self.absent,
             "rejoined": self.rejoined,
+            "abandoned": self.abandoned,
             "dropped_by_agents": drops(&self.dropped),
             "dropped_by_world": drops(&self.refused),
         })

@@ -30,6 +30,13 @@ impl Shape {
                 config.kind
             )));
         }
+        if !config.interface.cause.is_empty() {
+            return Err(Error::Mismatch(
+                "this network must be told what breaks the symmetry, and messages of a fleet do not carry that; train with \
+                 `equivariant` or `subgroup`"
+                    .into(),
+            ));
+        }
         let most = (0..policy.rounds()).map(|l| policy.message_len(l)).max().unwrap_or(0);
         if most > MAX_PAYLOAD / 4 {
             return Err(Error::Mismatch(format!(

@@ -2,10 +2,11 @@
 
 use crate::config::TrainConfig;
 use crate::error::Result;
-use crate::evaluate::{Games, evaluate};
+use crate::evaluate::{Games, evaluate_watched};
 use crate::ppo::Trainer;
 use crate::ranges::message_ranges;
 use crate::run::EVALUATION_SEED;
+use crate::stuck::StuckReport;
 use crate::summary::Evaluation;
 use equimarl_nn::{Choice, MessageRanges};
 use equimarl_worlds::{Envs, Registry};
@@ -55,12 +56,13 @@ impl Arena {
         let inference = trainer.inference();
         let mut score = |choice| {
             let games = Games { episodes, seed: EVALUATION_SEED, choice };
-            evaluate(&policy, inference, &mut *self.envs, games, stop)
+            evaluate_watched(&policy, inference, &mut *self.envs, games, stop)
         };
-        let Some(greedy) = score(Choice::Greedy)? else { return Ok(None) };
-        let Some(sampled) = score(Choice::Sampled)? else { return Ok(None) };
+        let Some((greedy, stuck)) = score(Choice::Greedy)? else { return Ok(None) };
+        let Some((sampled, _)) = score(Choice::Sampled)? else { return Ok(None) };
         let optimum = *self.optimum.get_or_init(|| self.envs.world(0).optimum());
         let gap = optimum.map(|optimum| optimum - greedy.total.mean.max(sampled.total.mean));
-        Ok(Some(Evaluation { greedy, sampled, optimum, gap, more: Map::new() }))
+        let stuck = Some(stuck).filter(StuckReport::is_undecided);
+        Ok(Some(Evaluation { greedy, sampled, optimum, gap, stuck, more: Map::new() }))
     }
 }

@@ -83,6 +83,7 @@ fn begin(registry: &Registry, run: &Path, config: &TrainConfig, team: Option<&Ne
     })?;
     let rest = || {
         folder.write_spec(&spec)?;
+        registry.keep(&config.world, &folder.world())?;
         first.iter().try_for_each(|bytes| checkpoint::write(&folder.checkpoints(), 0, bytes))
     };
     rest().inspect_err(|_| {
@@ -98,6 +99,7 @@ fn begin(registry: &Registry, run: &Path, config: &TrainConfig, team: Option<&Ne
 /// If the number of steps changes what the run did until now, they are fewer, or somebody trains there.
 pub fn extend(registry: &Registry, run: &Path, steps: u64) -> Result<()> {
     let folder = RunFolder::at(run);
+    let registry = &registry.beside(&folder.world());
     let config = folder.read_config(registry)?;
     let (name, planned) = (run.display(), config.steps);
     if steps == planned {

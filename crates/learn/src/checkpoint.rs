@@ -35,6 +35,9 @@ struct State {
     /// The unit of rewards, where they are scaled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     scale: Option<ReturnScale>,
+    /// How many episodes each environment has begun, where agents have tokens.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    tokens: Option<Vec<u64>>,
     /// What the run wants to remember: lengths of files, times, thresholds.
     notes: Value,
 }
@@ -55,6 +58,7 @@ impl Trainer {
             augment: self.augment.save(),
             episodes: self.episodes.clone(),
             scale: self.scale.clone(),
+            tokens: self.tokens.save(),
             notes: notes.clone(),
         };
         let state = serde_json::to_vec(&state).map_err(|e| Error::BadRun(e.to_string()))?;
@@ -100,6 +104,9 @@ impl Trainer {
         }
         let fits = |scale: &ReturnScale| scale.fits(self.choices.len());
         if state.scale.is_some() != self.scale.is_some() || !state.scale.as_ref().is_none_or(fits) {
+            return Err(missing("state"));
+        }
+        if !self.tokens.load(state.tokens) {
             return Err(missing("state"));
         }
         let [weights, first, second] = tensors;

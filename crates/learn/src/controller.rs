@@ -2,14 +2,21 @@
 
 use crate::error::Result;
 use crate::evaluate::{Inference, decide};
+use crate::stuck::{StuckReport, Watch, Watcher};
 use equimarl_nn::{Choice, Policy, Sharing};
-use equimarl_worlds::{Controller, Envs, Joint, Stream, World};
+use equimarl_worlds::{Controller, End, Envs, Joint, Stream, Token, World};
 
 /// A policy that decides for all agents of a world.
 pub struct Learned {
     policy: Policy,
     inference: Inference,
     choice: Choice,
+    /// Of a greedy team: whether it is stuck, in this episode and so far.
+    watcher: Option<Watcher>,
+    watch: Watch,
+    episode: u64,
+    tokens: Vec<Token>,
+    stuck: StuckReport,
 }
 
 impl Learned {
@@ -20,13 +27,36 @@ impl Learned {
     /// team.
     pub fn new(policy: Policy, sharing: &Sharing, choice: Choice, envs: &dyn Envs) -> Result<Learned> {
         let inference = Inference::new(&policy, sharing, envs)?;
-        Ok(Learned { policy, inference, choice })
+        let watcher = match choice {
+            Choice::Greedy if !envs.is_empty() => Some(Watcher::new(&policy, envs.world(0))?),
+            _ => None,
+        };
+        let (watch, stuck) = (Watch::default(), StuckReport::default());
+        let mut learned =
+            Learned { policy, inference, choice, watcher, watch, episode: 0, tokens: vec![], stuck };
+        learned.draw_tokens(0, envs.spec().agents);
+        Ok(learned)
+    }
+
+    /// How many episodes since this was last asked were cut off with the team stuck, and why. A team whose actions are drawn
+    /// never is.
+    pub fn take_stuck(&mut self) -> StuckReport {
+        std::mem::take(&mut self.stuck)
     }
 }
 
 impl Controller for Learned {
     fn name(&self) -> &str {
         "learned"
+    }
+
+    fn begin(&mut self, seed: u64, episode: u64) {
+        (self.episode, self.watch) = (episode, Watch::default());
+        self.draw_tokens(seed, self.tokens.len());
+    }
+
+    fn end(&mut self, how: End) {
+        self.watch.finish(self.episode, how).into_iter().for_each(|found| self.stuck.add(found));
     }
 
     fn act(
@@ -53,9 +83,18 @@ impl Controller for Learned {
 }
 
 impl Learned {
+    /// Those of this episode, for so many agents; none for policies without.
+    fn draw_tokens(&mut self, seed: u64, agents: usize) {
+        self.tokens = Token::team(seed, self.episode, agents, self.policy.token_order());
+    }
+
     fn decide(&mut self, world: &dyn World, stream: &mut Stream) -> equimarl_worlds::Result<Joint> {
-        let said = self.inference.forward(&self.policy, [world].into_iter());
+        let said = self.inference.forward_with(&self.policy, [(world, &self.tokens[..])].into_iter());
         let said = said.map_err(|error| equimarl_worlds::Error::BadWorld(error.to_string()))?;
-        Ok(decide(&self.policy, self.choice, &said.log_probabilities, world.spec(), stream))
+        let joint = decide(&self.policy, self.choice, &said.log_probabilities, world.spec(), stream);
+        if let Some(watcher) = &self.watcher {
+            self.watch.step(watcher, (world, &self.tokens[..]), &said.log_probabilities, &joint);
+        }
+        Ok(joint)
     }
 }

@@ -3,10 +3,10 @@
 //! Images are not shared by orbits here: sharing would make any encoder look equivariant.
 
 use crate::error::{Error, Result};
-use crate::observe::observe;
+use crate::observe::observe_with;
 use equimarl_group::{Element, Symmetry, Turn};
 use equimarl_nn::{Gaussian, Policy, Sharing};
-use equimarl_worlds::{End, Envs, GroupAction, Joint, Purpose, Spec, Stream};
+use equimarl_worlds::{End, Envs, GroupAction, Joint, Purpose, Spec, Stream, Token};
 use serde::Serialize;
 use std::ops::Range;
 
@@ -147,10 +147,14 @@ fn compare(
     report: &mut EquivarianceReport,
 ) -> Result<Option<(usize, String)>> {
     let sample = states_of(envs, states.clone(), seed)?;
+    // Tokens turn with the state: the policy is equivariant in both together.
+    let (team, order) = (sample.spec().agents, policy.token_order());
+    let tokens: Vec<Vec<Token>> =
+        states.clone().map(|number| Token::team(seed, number as u64, team, order)).collect();
     let states = states.len();
     let group = acts.group.clone();
     let config = policy.config();
-    let here = observe(&*sample, config, &Sharing::Distinct)?;
+    let here = observe_with(&*sample, &tokens.concat(), config, &Sharing::Distinct)?;
     let (said, layers) = policy.explain(&here)?;
     let (agents, actions) = (sample.spec().agents, policy.actions());
     let exact = sample.exact().ok_or_else(|| not_exact(sample.spec()))?;
@@ -170,7 +174,8 @@ fn compare(
             None => exact.transformed(g)?,
             Some(turn) => exact.turned(turn)?,
         };
-        let there = observe(&*moved, config, &Sharing::Distinct)?;
+        let moved_tokens = tokens.iter().map(|team| Token::transformed(team, acts, g)).collect::<Vec<_>>();
+        let there = observe_with(&*moved, &moved_tokens.concat(), config, &Sharing::Distinct)?;
         let (turned, turned_layers) = policy.explain(&there)?;
         for state in 0..states {
             for agent in 0..agents {

@@ -2,8 +2,9 @@
 
 use crate::error::Result;
 use crate::observe::{Observer, States};
+use crate::stuck::{StuckReport, Watch, Watcher};
 use equimarl_nn::{Batch, Cache, Choice, Policy, PolicyOutput, Sharing, Squash};
-use equimarl_worlds::{End, Envs, Episode, Joint, Purpose, Spec, Stream, Summary, Tally, World};
+use equimarl_worlds::{End, Envs, Episode, Joint, Purpose, Spec, Stream, Summary, Tally, Token, World};
 
 /// What is played.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,14 +44,26 @@ impl Inference {
         Inference { observer, batch, cache, said: PolicyOutput::default(), states: States::default() }
     }
 
-    /// What the policy says of some states.
+    /// What a policy without tokens says of some states.
     ///
     /// # Errors
-    /// If the policy was made for another world.
+    /// If the policy was made for another world, or has tokens.
     pub fn forward<'a>(
         &mut self,
         policy: &Policy,
-        mut states: impl Iterator<Item = &'a dyn World>,
+        states: impl Iterator<Item = &'a dyn World>,
+    ) -> Result<&PolicyOutput> {
+        self.forward_with(policy, states.map(|state| (state, &[] as &[Token])))
+    }
+
+    /// What the policy says of some states, with the tokens that agents have in each.
+    ///
+    /// # Errors
+    /// If the policy was made for another world.
+    pub fn forward_with<'a>(
+        &mut self,
+        policy: &Policy,
+        mut states: impl Iterator<Item = (&'a dyn World, &'a [Token])>,
     ) -> Result<&PolicyOutput> {
         if self.observer.is_full() {
             self.observer.clear();
@@ -60,7 +73,7 @@ impl Inference {
         }
         self.states.clear();
         self.batch.next();
-        states.try_for_each(|state| self.observer.see(state, &mut self.states))?;
+        states.try_for_each(|(state, tokens)| self.observer.see_with(state, tokens, &mut self.states))?;
         let all = (0..self.states.len()).map(|s| (s, 0));
         self.observer.collate(&self.states, all, &mut self.batch)?;
         policy.forward_in(&self.batch, &mut self.cache, &mut self.said)?;
@@ -81,10 +94,31 @@ pub fn evaluate(
     what: Games,
     stop: &dyn Fn() -> bool,
 ) -> Result<Option<Summary>> {
+    Ok(evaluate_watched(policy, inference, envs, what, stop)?.map(|(summary, _)| summary))
+}
+
+/// As [`evaluate`], and says how many episodes were cut off with a greedy team that was stuck, and why; of a team whose actions
+/// are drawn it says nothing.
+///
+/// # Errors
+/// As [`evaluate`].
+pub fn evaluate_watched(
+    policy: &Policy,
+    inference: &mut Inference,
+    envs: &mut dyn Envs,
+    what: Games,
+    stop: &dyn Fn() -> bool,
+) -> Result<Option<(Summary, StuckReport)>> {
+    let watcher = match what.choice {
+        Choice::Greedy if !envs.is_empty() => Some(Watcher::new(policy, envs.world(0))?),
+        _ => None,
+    };
+    let mut stuck = StuckReport::default();
     let mut waiting = 0..what.episodes;
     let mut games: Vec<Option<Game>> = vec![];
+    let key = (what.seed, policy.token_order());
     for e in 0..envs.len().min(what.episodes) {
-        games.push(Game::next(&mut waiting, envs, e, what.seed)?);
+        games.push(Game::next(&mut waiting, envs, e, key)?);
     }
     let mut played: Vec<Option<Episode>> = vec![None; what.episodes];
     let (agents, actions) = (envs.spec().agents, policy.actions());
@@ -95,18 +129,26 @@ pub fn evaluate(
             return Ok(None);
         }
         let running: Vec<usize> = (0..games.len()).filter(|&e| games[e].is_some()).collect();
-        let said = inference.forward(policy, running.iter().map(|&e| envs.world(e)))?;
+        let tokens = |e: usize| games[e].as_ref().map_or(&[][..], |game| &game.tokens[..]);
+        let said = inference.forward_with(policy, running.iter().map(|&e| (envs.world(e), tokens(e))))?;
         for (&e, rows) in running.iter().zip(said.log_probabilities.chunks(agents * actions)) {
             let Some(game) = &mut games[e] else { continue };
             decide_in((what.choice, policy.squash()), rows, &spec, &mut game.choice, &mut chosen);
+            if let Some(watcher) = &watcher {
+                game.watch.step(watcher, (envs.world(e), &game.tokens[..]), rows, &chosen);
+            }
             if let Some(done) = game.step(envs, e, &chosen)? {
+                game.watch
+                    .finish(game.episode as u64, done.end)
+                    .into_iter()
+                    .for_each(|found| stuck.add(found));
                 played[game.episode] = Some(done);
-                games[e] = Game::next(&mut waiting, envs, e, what.seed)?;
+                games[e] = Game::next(&mut waiting, envs, e, key)?;
             }
         }
     }
     let played: Vec<Episode> = played.into_iter().flatten().collect();
-    Ok(Some(Summary::of(&played, envs.spec())))
+    Ok(Some((Summary::of(&played, envs.spec()), stuck.sorted())))
 }
 
 /// What a team does of which a policy says these rows, as [`PolicyOutput`] has them.
@@ -143,8 +185,11 @@ fn decide_in(
 /// An episode that is being played.
 struct Game {
     episode: usize,
-    seed: u64,
+    /// The seed, and the order of the group of tokens.
+    key: (u64, usize),
     choice: Stream,
+    tokens: Vec<Token>,
+    watch: Watch,
     tally: Tally,
     total: f64,
     length: usize,
@@ -156,16 +201,27 @@ impl Game {
         waiting: &mut std::ops::Range<usize>,
         envs: &mut dyn Envs,
         e: usize,
-        seed: u64,
+        key: (u64, usize),
     ) -> Result<Option<Game>> {
-        waiting.next().map(|episode| Game::begin(episode, envs, e, seed)).transpose()
+        waiting.next().map(|episode| Game::begin(episode, envs, e, key)).transpose()
     }
 
-    fn begin(episode: usize, envs: &mut dyn Envs, e: usize, seed: u64) -> Result<Game> {
+    fn begin(episode: usize, envs: &mut dyn Envs, e: usize, key: (u64, usize)) -> Result<Game> {
+        let (seed, order) = key;
+        let tokens = Token::team(seed, episode as u64, envs.spec().agents, order);
         let index = episode as u64;
         envs.start(e, Stream::new(seed, Purpose::Evaluation, index))?;
         let choice = Stream::new(seed, Purpose::EvaluationAction, index);
-        Ok(Game { episode, seed, choice, tally: Tally::default(), total: 0.0, length: 0 })
+        Ok(Game {
+            episode,
+            key,
+            choice,
+            tokens,
+            watch: Watch::default(),
+            tally: Tally::default(),
+            total: 0.0,
+            length: 0,
+        })
     }
 
     /// A step; gives the episode if it ended.
@@ -173,7 +229,7 @@ impl Game {
         let outcome = actions.step(envs, e)?;
         if outcome.end == End::Abandoned {
             // The same episode from its start.
-            *self = Game::begin(self.episode, envs, e, self.seed)?;
+            *self = Game::begin(self.episode, envs, e, self.key)?;
             return Ok(None);
         }
         let world = envs.world(e);

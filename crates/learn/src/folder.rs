@@ -20,6 +20,8 @@ pub const METRICS: &str = "metrics.jsonl";
 pub const CHECKPOINTS: &str = "checkpoint";
 /// The network of a finished run.
 pub const MODEL: &str = "model.safetensors";
+/// The folder of files that the world is made from, if it is made from any.
+pub const WORLD: &str = "world";
 /// How a run ended. A run that has it is finished.
 pub const SUMMARY: &str = "summary.json";
 
@@ -58,6 +60,17 @@ impl<'a> RunFolder<'a> {
     /// Where [`MODEL`] is.
     pub fn model(&self) -> PathBuf {
         self.path.join(MODEL)
+    }
+
+    /// Where [`WORLD`] is.
+    pub fn world(&self) -> PathBuf {
+        self.path.join(WORLD)
+    }
+
+    /// Where the world's files are that belong to a model or a checkpoint: beside it, or beside its folder.
+    pub fn world_of(file: &Path) -> Option<PathBuf> {
+        let above = file.ancestors().take(3).map(|folder| RunFolder::at(folder).world());
+        above.into_iter().find(|folder| folder.is_dir())
     }
 
     /// Where [`SUMMARY`] is.

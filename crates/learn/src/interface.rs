@@ -38,6 +38,7 @@ pub fn interface_under(spec: &Spec, kind: NetworkKind, symmetry: &Symmetry) -> R
             .collect(),
         // What differs between episodes must be known to everybody; whole teams see it in no image.
         cause: if spec.cause_varies && !kind.is_central() { spec.cause.clone() } else { String::new() },
+        tokens: String::new(),
     })
 }
 

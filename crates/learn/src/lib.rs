@@ -40,7 +40,9 @@ mod returns;
 mod rollout;
 pub mod run;
 mod scale;
+mod stuck;
 mod summary;
+mod tokens;
 
 pub use config::{AugmentRatio, Augmentation, EncoderChoice, Method, PRESETS, TrainConfig};
 pub use controller::Learned;
@@ -52,14 +54,15 @@ pub use equivariance::{
 };
 pub use error::{Error, Result};
 pub use estimate::{Estimate, free_memory};
-pub use evaluate::{Games, Inference, decide, evaluate};
+pub use evaluate::{Games, Inference, decide, evaluate, evaluate_watched};
 pub use folder::RunFolder;
 pub use interface::{check_fit, interface, interface_under};
 pub use loss::{Loss, LossConfig, Samples};
 pub use model::{Known, world_note, world_of};
-pub use observe::{Observer, States, observe};
+pub use observe::{Observer, States, observe, observe_with};
 pub use optimiser::Optimiser;
 pub use ppo::{Progress, Pulse, Stage, Times, Trainer};
 pub use ranges::message_ranges;
 pub use returns::{Step, gae};
+pub use stuck::{Pair, Stuck, StuckReport, Why};
 pub use summary::{Evaluation, Summary};

@@ -5,7 +5,7 @@ use crate::interface::check_fit;
 use equimarl_group::Element;
 use equimarl_kernels::dictionary;
 use equimarl_nn::{Album, Batch, Images, NetworkConfig, Observation, Sharing, TeamAlbum};
-use equimarl_worlds::{Edges, End, Envs, GroupAction, Painter, Purpose, Spec, Stream, World, uniform};
+use equimarl_worlds::{Edges, End, Envs, GroupAction, Painter, Purpose, Spec, Stream, Token, World, uniform};
 use std::sync::Arc;
 
 /// What a network gets to know of some states, kept for learning: small, and free of the states themselves.
@@ -28,6 +28,8 @@ pub struct States {
     codes: Vec<u32>,
     /// What breaks the symmetry, state by state, if the network is told.
     causes: Vec<f32>,
+    /// Agents' tokens, states one after the other, if they have some.
+    tokens: Vec<Token>,
 }
 
 impl States {
@@ -52,6 +54,7 @@ impl States {
         self.senders.clear();
         self.codes.clear();
         self.causes.clear();
+        self.tokens.clear();
     }
 
     /// The range of a state's edges.
@@ -88,6 +91,8 @@ pub struct Observer {
     turned: Vec<f32>,
     /// Numbers of what breaks the symmetry, if the network is told.
     cause: usize,
+    /// The order of the group of agents' tokens; 0 if they have none.
+    tokens: usize,
 }
 
 impl Observer {
@@ -126,7 +131,20 @@ impl Observer {
         };
         let (spec, heard, turned) = (spec.clone(), Edges::default(), vec![]);
         let cause = if config.interface.cause.is_empty() { 0 } else { acts.cause_dim() };
-        Ok(Observer { acts, spec, senders, sender_numbers, numbers, shape, way, heard, turned, cause })
+        let tokens = config.token_order()?;
+        Ok(Observer {
+            acts,
+            spec,
+            senders,
+            sender_numbers,
+            numbers,
+            shape,
+            way,
+            heard,
+            turned,
+            cause,
+            tokens,
+        })
     }
 
     /// Transforms states by these elements instead of those of the world's group: turns by any angle.
@@ -178,12 +196,30 @@ impl Observer {
         }
     }
 
-    /// Looks at a state.
+    /// Looks at a state on behalf of a network without tokens.
     ///
     /// # Errors
-    /// If it has another number of agents than the states before it.
+    /// If it has another number of agents than the states before it, or the network has tokens.
     pub fn see(&mut self, state: &dyn World, into: &mut States) -> Result<()> {
+        self.see_with(state, &[], into)
+    }
+
+    /// Looks at a state in which agents have these tokens, if the network has tokens.
+    ///
+    /// # Errors
+    /// If it has another number of agents than the states before it, or not one token per agent.
+    pub fn see_with(&mut self, state: &dyn World, tokens: &[Token], into: &mut States) -> Result<()> {
         let agents = state.agents();
+        if self.tokens > 0 {
+            if tokens.len() != agents || tokens.iter().any(|token| token.element >= self.tokens) {
+                return Err(Error::Mismatch(format!(
+                    "this network wants a token for each of {agents} agents, with an element of a group of {}, and got {}",
+                    self.tokens,
+                    tokens.len()
+                )));
+            }
+            into.tokens.extend_from_slice(tokens);
+        }
         if into.count > 0 && into.agents != agents {
             return Err(Error::Mismatch(format!(
                 "a state has {agents} agents, and those before it have {}",
@@ -262,15 +298,30 @@ impl Observer {
                 Way::Features => self.collate_features(states, state, g, batch)?,
                 _ => self.collate_agents(states, state, g, batch)?,
             }
-            if self.cause > 0 {
-                let cause = &states.causes[state * self.cause..][..self.cause];
-                let mut turned = vec![0.0; self.cause];
-                self.acts.cause(g, cause, &mut turned);
-                (0..states.agents).for_each(|_| batch.causes.extend_from_slice(&turned));
+            if self.cause + self.tokens > 0 {
+                self.tell(states, state, g, batch);
             }
             batch.end_state();
         }
         Ok(())
+    }
+
+    /// Adds what agents are told: what breaks the symmetry is the same for all of them, and tokens are not.
+    fn tell(&mut self, states: &States, state: usize, g: Element, batch: &mut Batch) {
+        let cause = &states.causes[state * self.cause..][..self.cause];
+        self.turned.resize(self.cause, 0.0);
+        if self.cause > 0 {
+            self.acts.cause(g, cause, &mut self.turned);
+        }
+        for agent in 0..states.agents {
+            batch.told.extend_from_slice(&self.turned);
+            if self.tokens > 0 {
+                let start = batch.told.len();
+                batch.told.resize(start + 1 + self.tokens, 0.0);
+                let token = states.tokens[state * states.agents + agent];
+                token.times(&self.acts, g).write(&mut batch.told[start..]);
+            }
+        }
     }
 
     fn collate_agents(&mut self, states: &States, state: usize, g: Element, batch: &mut Batch) -> Result<()> {
@@ -345,21 +396,27 @@ impl Observer {
             return Err(Error::Mismatch("the batch holds parts of images, not pixels".into()));
         };
         let place = pixels.len() / self.numbers.max(1);
-        match (g, self.acts.plane()) {
-            (0, _) | (_, None) => pixels.extend_from_slice(image),
-            (g, Some(plane)) => {
-                let [_, height, width] = self.shape;
-                let from = plane.gather(g, width);
-                self.turned.clear();
-                for channel in image.chunks_exact((height * width).max(1)) {
-                    self.turned.extend(from.iter().map(|&p| channel[p]));
-                }
-                pixels.extend_from_slice(&self.turned);
-            }
-        }
+        let start = pixels.len();
+        pixels.extend_from_slice(image);
+        transform_image(&self.acts, self.shape, g, image, &mut pixels[start..]);
         batch.ids.push(place as u32);
         batch.elements.push(0);
         Ok(())
+    }
+}
+
+/// Writes an image as the element g shows it; as it is where the group does not turn images.
+pub(crate) fn transform_image(
+    acts: &GroupAction,
+    [_, height, width]: [usize; 3],
+    g: Element,
+    image: &[f32],
+    out: &mut [f32],
+) {
+    let (Some(plane), true) = (acts.plane(), g != 0) else { return out.copy_from_slice(image) };
+    let (from, pixels) = (plane.gather(g, width), (height * width).max(1));
+    for (out, channel) in out.chunks_exact_mut(pixels).zip(image.chunks_exact(pixels)) {
+        out.iter_mut().zip(&from).for_each(|(out, &p)| *out = channel[p]);
     }
 }
 
@@ -427,10 +484,25 @@ fn rows_per_window(mut envs: Box<dyn Envs>, plan: &dictionary::Plan, central: bo
 /// # Errors
 /// If observations are shared by a group that is not the world's, or the network is made for another world.
 pub fn observe(envs: &dyn Envs, config: &NetworkConfig, sharing: &Sharing) -> Result<Batch> {
+    observe_with(envs, &[], config, sharing)
+}
+
+/// As [`observe`], with the tokens of all agents, environments one after the other, if the network has tokens.
+///
+/// # Errors
+/// As [`observe`], or if there is not one token per agent.
+pub fn observe_with(
+    envs: &dyn Envs,
+    tokens: &[Token],
+    config: &NetworkConfig,
+    sharing: &Sharing,
+) -> Result<Batch> {
+    let each = tokens.len() / envs.len().max(1);
     let mut observer = Observer::new(envs, config, sharing)?;
     let (mut seen, mut batch) = (States::default(), observer.batch());
     batch.clear();
-    (0..envs.len()).try_for_each(|e| observer.see(envs.world(e), &mut seen))?;
+    let of = |e: usize| &tokens[e * each..(e + 1) * each];
+    (0..envs.len()).try_for_each(|e| observer.see_with(envs.world(e), of(e), &mut seen))?;
     observer.collate(&seen, (0..envs.len()).map(|s| (s, 0)), &mut batch)?;
     Ok(batch)
 }

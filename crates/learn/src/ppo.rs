@@ -10,6 +10,7 @@ use crate::observe::{Observer, States};
 use crate::optimiser::Optimiser;
 use crate::rollout::{Rollout, transform};
 use crate::scale::ReturnScale;
+use crate::tokens::Tokens;
 use equimarl_group::{Element, Turn};
 use equimarl_nn::{Batch, Cache, Network, Sharing};
 use equimarl_worlds::{Envs, GroupAction, Over, Purpose, Registry, Resumed, Spec, Stream};
@@ -30,10 +31,14 @@ pub struct Trainer {
     pub(crate) shuffle: Stream,
     pub(crate) augment: Stream,
     pub(crate) episodes: Episodes,
+    /// What agents are told apart by, if they are.
+    pub(crate) tokens: Tokens,
     pub(crate) steps: u64,
     pub(crate) iterations: u64,
     /// The measure of an episode besides its return, such as waiting times: a mean over its steps, or its last value.
     pub(crate) measure: Option<(usize, Over)>,
+    /// Measures that hide failures if nobody looks at them.
+    pub(crate) alarms: Vec<Alarm>,
     /// The unit of rewards, if they have one of their own.
     pub(crate) scale: Option<ReturnScale>,
     /// How the rollout looks at states; its weights stay the same from one step to the next.
@@ -43,6 +48,23 @@ pub struct Trainer {
     pub(crate) times: Times,
     /// From where the environments went on.
     pub(crate) resumed: Resumed,
+}
+
+/// A measure that hides failures if nobody looks at it, and what it was in the last episode that ended.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Alarm {
+    /// Its place among the world's measures.
+    pub(crate) which: usize,
+    /// Its name.
+    pub name: String,
+    /// Nothing before an episode ended.
+    pub value: Option<f64>,
+}
+
+/// The measures that a world wants to be shown always.
+fn alarms(spec: &Spec) -> Vec<Alarm> {
+    let named = spec.measures.iter().enumerate().filter(|(_, m)| spec.alarms.contains(&m.name));
+    named.map(|(which, m)| Alarm { which, name: m.name.clone(), value: None }).collect()
 }
 
 /// What one iteration did.
@@ -57,6 +79,10 @@ pub struct Progress {
     /// How much of the returns' variance the values knew before the updates: 1 is all of it, 0 nothing; not a number if the
     /// returns were all the same.
     pub explained_variance: f64,
+    /// Measures that are always shown, as they were in the last episode that ended.
+    pub alarms: Vec<Alarm>,
+    /// Episodes that a simulator lost so far; nothing was learned from the end of any.
+    pub abandoned: u64,
 }
 
 /// Where an iteration is: so many parts of this stage are done.
@@ -144,7 +170,9 @@ impl Trainer {
         let observer = Observer::new(&*environments, network.config(), &sharing)?.with_action(acts.clone());
         let acting = Inference::of(observer.with_dictionary(&*environments, dictionary));
         let memory = Memory { batch: acting.observer.batch(), ..Memory::default() };
+        let order = network.config().token_order()?;
         let mut trainer = Trainer {
+            tokens: Tokens::new(seed, order, environments.spec().agents, count),
             optimiser: Optimiser::new(&network, config.learning_rate, config.gradient_clip)
                 .with_penalty(config.penalty),
             acting,
@@ -157,6 +185,7 @@ impl Trainer {
             iterations: 0,
             measure: environments.spec().first_measure().map(|(which, measure)| (which, measure.over)),
             bound: environments.spec().actions.vectors().map_or(1.0, |(bound, _)| bound),
+            alarms: alarms(environments.spec()),
             acts,
             scale: config.scale_returns.then(|| ReturnScale::new(count)),
             rollout: Rollout::default(),
@@ -200,13 +229,16 @@ impl Trainer {
             return Ok(None);
         }
         self.forward_copies()?;
-        let updates = self.config.epochs * self.config.minibatches;
-        let size = self.config.batch() / self.config.minibatches;
+        let count = (0..self.rollout.states.len()).filter(|&s| self.rollout.counts(s)).count();
+        // What a dead simulator leaves may be less than there are minibatches.
+        let minibatches = self.config.minibatches.min(count);
+        let updates = self.config.epochs * minibatches;
+        let size = count / minibatches.max(1);
         for epoch in 0..self.config.epochs {
             self.reshuffle();
-            for minibatch in 0..self.config.minibatches {
+            for minibatch in 0..minibatches {
                 self.update(minibatch * size..(minibatch + 1) * size, &mut progress)?;
-                let done = epoch * self.config.minibatches + minibatch + 1;
+                let done = epoch * minibatches + minibatch + 1;
                 if done < updates && !go_on(Pulse { stage: Stage::Learning, done, of: updates }) {
                     return Ok(None);
                 }
@@ -214,9 +246,10 @@ impl Trainer {
         }
         let Loss { total, policy, value, entropy, approx_kl, clip_fraction } = &mut progress.loss;
         for mean in [total, policy, value, entropy, approx_kl, clip_fraction, &mut progress.gradient_norm] {
-            *mean /= updates as f64;
+            *mean /= updates.max(1) as f64;
         }
         progress.explained_variance = self.rollout.explained_variance();
+        (progress.alarms, progress.abandoned) = (self.alarms.clone(), self.episodes.abandoned());
         self.steps += self.config.batch() as u64;
         self.iterations += 1;
         self.times.world += start.elapsed().saturating_sub(self.measured() - before);
@@ -289,7 +322,7 @@ impl Trainer {
     fn reshuffle(&mut self) {
         let order = &mut self.memory.order;
         order.clear();
-        order.extend(0..self.rollout.states.len());
+        order.extend((0..self.rollout.states.len()).filter(|&s| self.rollout.counts(s)));
         for i in (1..order.len()).rev() {
             order.swap(i, self.shuffle.below(i as u32 + 1) as usize);
         }

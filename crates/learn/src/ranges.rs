@@ -1,9 +1,9 @@
 //! What agents say to each other under final weights: the ranges that a model file carries.
 
 use crate::error::Result;
-use crate::evaluate::Inference;
+use crate::evaluate::{Inference, decide};
 use equimarl_nn::{Choice, MessageRanges, Policy, RangeMeter};
-use equimarl_worlds::{End, Envs, Purpose, Stream};
+use equimarl_worlds::{End, Envs, Purpose, Stream, Token};
 
 /// Episodes with sampled actions that are looked at. A range is a largest number, so more see a little more.
 const EPISODES: u64 = 20;
@@ -22,18 +22,17 @@ pub fn message_ranges(
         return Ok(None);
     }
     let mut meter = RangeMeter::new(policy);
-    let mut chosen = vec![0; envs.spec().agents];
+    let spec = envs.spec().clone();
     for episode in 0..EPISODES {
         envs.start(0, Stream::new(seed, Purpose::Evaluation, episode))?;
         let mut chance = Stream::new(seed, Purpose::EvaluationAction, episode);
+        let tokens = Token::team(seed, episode, envs.spec().agents, policy.token_order());
         loop {
-            inference.forward(policy, [envs.world(0)].into_iter())?;
+            inference.forward_with(policy, [(envs.world(0), &tokens[..])].into_iter())?;
             let (said, layers) = policy.explain(&inference.batch)?;
             meter.look(&layers);
-            for (action, row) in chosen.iter_mut().zip(said.log_probabilities.chunks(policy.actions())) {
-                *action = Choice::Sampled.action(row, || chance.unit());
-            }
-            if envs.step_one(0, &chosen)?.end != End::Running {
+            let chosen = decide(policy, Choice::Sampled, &said.log_probabilities, &spec, &mut chance);
+            if chosen.step(envs, 0)?.end != End::Running {
                 break;
             }
         }

@@ -20,6 +20,21 @@ pub struct Step {
     pub end: End,
     /// The value estimate of the last state, if the episode was cut off.
     pub bootstrap_value: f64,
+    /// Whether it is of an episode that a simulator lost: nothing is learned from it.
+    pub lost: bool,
+}
+
+/// Marks the steps of episodes that were lost, as far as they are in this rollout. Rewards of a simulator that is about to die mean
+/// as little as those of one that is dead.
+pub(crate) fn mark_lost(steps: &mut [Step]) {
+    let mut lost = false;
+    for step in steps.iter_mut().rev() {
+        lost = match step.end {
+            End::Running => lost,
+            end => end == End::Abandoned,
+        };
+        step.lost = lost;
+    }
 }
 
 /// Advantages and returns of one environment's steps; `next` is the value estimate after the last of them.
@@ -45,7 +60,16 @@ mod tests {
     use super::*;
 
     fn step(reward: f64, value: f64, end: End) -> Step {
-        Step { reward, value, end, bootstrap_value: 10.0 }
+        Step { reward, value, end, bootstrap_value: 10.0, lost: false }
+    }
+
+    #[test]
+    fn lost_episodes_are_marked_from_their_start_and_no_others() {
+        use End::{Abandoned, Running, Terminated, Truncated};
+        let ends = [Running, Terminated, Running, Abandoned, Truncated, Abandoned, Running];
+        let mut steps = ends.map(|end| step(1.0, 0.0, end));
+        mark_lost(&mut steps);
+        assert_eq!(steps.map(|s| s.lost), [false, false, true, true, false, true, false]);
     }
 
     #[test]

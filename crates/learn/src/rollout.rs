@@ -5,7 +5,7 @@ use crate::error::Result;
 use crate::evaluate::Inference;
 use crate::observe::States;
 use crate::ppo::{Progress, Pulse, Stage, Trainer};
-use crate::returns::{Step, gae};
+use crate::returns::{Step, gae, mark_lost};
 use equimarl_group::Element;
 use equimarl_nn::{Choice, Gaussian, sample};
 use equimarl_worlds::{End, GroupAction, Joint, Outcome, Over};
@@ -29,6 +29,8 @@ pub(crate) struct Rollout {
     pub(crate) returns: Vec<f32>,
     /// What the values were before learning.
     pub(crate) values: Vec<f32>,
+    /// States of episodes that a simulator lost; empty if there are none.
+    pub(crate) lost: Vec<bool>,
 }
 
 impl Rollout {
@@ -41,14 +43,21 @@ impl Rollout {
         self.advantages.clear();
         self.returns.clear();
         self.values.clear();
+        self.lost.clear();
+    }
+
+    /// Whether a state is one to learn from.
+    pub(crate) fn counts(&self, state: usize) -> bool {
+        !self.lost.get(state).copied().unwrap_or(false)
     }
 
     /// 1 - Var(returns - values) / Var(returns).
     pub(crate) fn explained_variance(&self) -> f64 {
         let variance = |of: &dyn Fn(usize) -> f64| {
-            let n = self.returns.len() as f64;
-            let mean = (0..self.returns.len()).map(of).sum::<f64>() / n;
-            (0..self.returns.len()).map(|i| (of(i) - mean).powi(2)).sum::<f64>() / n
+            let all = || (0..self.returns.len()).filter(|&i| self.counts(i));
+            let n = all().count() as f64;
+            let mean = all().map(of).sum::<f64>() / n;
+            all().map(|i| (of(i) - mean).powi(2)).sum::<f64>() / n
         };
         let returns = |i: usize| f64::from(self.returns[i]);
         let missed = variance(&|i| returns(i) - f64::from(self.values[i]));
@@ -120,7 +129,7 @@ impl Trainer {
                 self.rollout.log_probabilities.push(joint);
                 self.rollout.values.push(self.acting.said.values[e]);
                 let value = f64::from(self.acting.said.values[e]);
-                steps.push(Step { reward: 0.0, value, end: End::Running, bootstrap_value: 0.0 });
+                steps.push(Step { reward: 0.0, value, end: End::Running, bootstrap_value: 0.0, lost: false });
             }
             match self.network.acts_by_vectors() {
                 false => {
@@ -134,11 +143,18 @@ impl Trainer {
                 let world = self.environments.world(e);
                 let measured = self.measure.and_then(|(which, _)| world.measure(which, outcome.end));
                 let over = self.measure.map_or(Over::Steps, |(_, over)| over);
-                progress.finished.extend(self.episodes.step(e, outcome, (measured.unwrap_or(0.0), over)));
+                let finished = self.episodes.step(e, outcome, (measured.unwrap_or(0.0), over));
+                if finished.is_some() {
+                    for alarm in &mut self.alarms {
+                        alarm.value = world.measure(alarm.which, outcome.end).or(alarm.value);
+                    }
+                }
+                progress.finished.extend(finished);
                 if outcome.end != End::Running {
                     cut.push(e);
-                    self.acting.observer.see(world, &mut self.memory.ends)?;
+                    self.acting.observer.see_with(world, self.tokens.of(e), &mut self.memory.ends)?;
                     self.environments.restart(e)?;
+                    self.tokens.next(e);
                 }
             }
             let truncated = |i: &usize| outcomes[cut[*i]].end != End::Terminated;
@@ -155,12 +171,18 @@ impl Trainer {
                 return Ok(false);
             }
         }
+        steps.iter_mut().for_each(|steps| mark_lost(steps));
+        if steps.iter().flatten().any(|step| step.lost) {
+            let states = (0..self.config.rollout).flat_map(|t| steps.iter().map(move |of| of[t].lost));
+            self.rollout.lost.extend(states);
+        }
         if let Some(scale) = &mut self.scale {
             scale.scale(&mut steps, self.config.discount);
         }
         self.memory.ends.clear();
         for e in 0..count {
-            self.acting.observer.see(self.environments.world(e), &mut self.memory.ends)?;
+            let (world, tokens) = (self.environments.world(e), self.tokens.of(e));
+            self.acting.observer.see_with(world, tokens, &mut self.memory.ends)?;
         }
         let next = self.values_of(&(0..count).collect::<Vec<usize>>())?;
         let found: Vec<Vec<(f64, f64)>> = steps
@@ -216,7 +238,8 @@ impl Trainer {
     fn see_environments(&mut self) -> Result<()> {
         let start = Instant::now();
         for e in 0..self.environments.len() {
-            self.acting.observer.see(self.environments.world(e), &mut self.rollout.states)?;
+            let (world, tokens) = (self.environments.world(e), self.tokens.of(e));
+            self.acting.observer.see_with(world, tokens, &mut self.rollout.states)?;
         }
         self.times.collation += start.elapsed();
         Ok(())

@@ -1,5 +1,5 @@
-//! A run directory from beginning to end: `config.toml`, `spec.json`, `metrics.jsonl`, `checkpoint/`, `model.safetensors`,
-//! `summary.json`. Nothing else writes there.
+//! A run directory from beginning to end: `config.toml`, `spec.json`, `world/`, `metrics.jsonl`, `checkpoint/`,
+//! `model.safetensors`, `summary.json`. Nothing else writes there.
 
 pub use crate::begin::{create, create_from, extend};
 
@@ -111,6 +111,7 @@ pub fn train(
     listen: &mut dyn FnMut(Event<'_>),
 ) -> Result<Ended> {
     let files = RunFolder::at(run);
+    let registry = &registry.beside(&files.world());
     if let Some(summary) = files.read_summary()?.filter(|_| files.is_whole()) {
         return Ok(Ended::Finished(summary.into()));
     }
@@ -333,6 +334,13 @@ fn line(trainer: &Trainer, progress: &Progress, measure: f64) -> Value {
     if let Some((_, first)) = trainer.environments().spec().first_measure() {
         line[&first.name] = json!(measure);
     }
+    for alarm in &progress.alarms {
+        line[&alarm.name] = json!(alarm.value);
+    }
+    // Only where there are any: lines of worlds that lose none stay as they are.
+    if progress.abandoned > 0 {
+        line["abandoned"] = json!(progress.abandoned);
+    }
     line
 }
 
@@ -349,6 +357,9 @@ fn summarise(
     let [version, commit, cpu, simd] = ["version", "commit", "cpu", "simd"].map(text);
     if let Some((_, first)) = trainer.environments().spec().first_measure() {
         more.insert(first.name.clone(), json!(episodes.statistic(|f| f.measure)));
+    }
+    if episodes.abandoned() > 0 {
+        more.insert("abandoned".into(), json!(episodes.abandoned()));
     }
     Summary {
         world: config.world.name.clone(),

@@ -36,6 +36,10 @@ impl ReturnScale {
         for t in 0..length {
             for (of_environment, total) in steps.iter().zip(&mut self.returns) {
                 let step = &of_environment[t];
+                if step.lost {
+                    *total = 0.0;
+                    continue;
+                }
                 *total = discount * *total + step.reward;
                 self.count += 1.0;
                 let off = *total - self.mean;
@@ -65,7 +69,8 @@ mod tests {
     use super::*;
 
     fn rollout(rewards: &[&[f64]]) -> Vec<Vec<Step>> {
-        let step = |&reward: &f64| Step { reward, value: 0.0, end: End::Running, bootstrap_value: 0.0 };
+        let step =
+            |&reward: &f64| Step { reward, value: 0.0, end: End::Running, bootstrap_value: 0.0, lost: false };
         rewards.iter().map(|r| r.iter().map(step).collect()).collect()
     }
 

@@ -1,6 +1,7 @@
 //! How a run ended: the content of `summary.json`, and of `summary` in records.
 
 use crate::config::Method;
+use crate::stuck::StuckReport;
 use equimarl_worlds::{Statistic, Summary as Played, null_is_nan};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
@@ -77,6 +78,9 @@ pub struct Evaluation {
     /// How far the better of both ways is from it.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub gap: Option<f64>,
+    /// The episodes in which the greedy team could not decide, if there are some.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stuck: Option<StuckReport>,
     /// Keys of other versions.
     #[serde(flatten)]
     pub more: Map<String, Value>,

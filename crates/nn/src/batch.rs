@@ -78,8 +78,8 @@ pub struct Batch {
     pub graph: Graph,
     /// One edge vector per edge of the graph, in its order.
     pub edges: Vec<f32>,
-    /// What breaks the symmetry, row by row, for networks that are told.
-    pub causes: Vec<f32>,
+    /// What agents are told besides, row by row, for networks that are told something: what breaks the symmetry, then tokens.
+    pub told: Vec<f32>,
     /// The kinds of senders that do not act, in the order of [`crate::Interface::senders`].
     pub senders: Vec<Senders>,
     /// The agents of state s are `starts[s]..starts[s + 1]`.
@@ -105,7 +105,7 @@ impl Default for Batch {
             group: None,
             graph: Graph::default(),
             edges: vec![],
-            causes: vec![],
+            told: vec![],
             starts: vec![0],
             stamp: 0,
         }
@@ -174,7 +174,7 @@ impl Batch {
 
     fn clear_rows(&mut self) {
         self.group = None;
-        self.causes.clear();
+        self.told.clear();
         self.vectors.clear();
         self.senders.iter_mut().for_each(Senders::clear);
         self.ids.clear();
@@ -367,7 +367,7 @@ impl<K: Clone + Ord + Hash> BatchBuilder<K> {
         }
         let graph = Graph::new(offsets, edges.iter().map(|e| e.1).collect())?;
         Ok(Batch {
-            causes: vec![],
+            told: vec![],
             images: Images::Pixels(images),
             vectors: Vectors::default(),
             senders: vec![],

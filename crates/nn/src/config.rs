@@ -113,6 +113,10 @@ pub struct Interface {
     /// How the group acts on what breaks the symmetry, if the network is told: a wind. It enters every round.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub cause: String,
+    /// How the group acts on an agent's token, if it has one: a random number and a random group element per episode, `trivial +
+    /// regular`. It enters every round.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub tokens: String,
 }
 
 /// Things that are heard but do not act.

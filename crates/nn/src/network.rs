@@ -110,8 +110,10 @@ pub(crate) struct Layers {
     pub plan: Plan,
     /// Actions of one agent.
     pub actions: usize,
-    /// Numbers of what breaks the symmetry, beside all features.
-    pub cause: usize,
+    /// Numbers that agents are told, beside all features.
+    pub told: usize,
+    /// The order of the group of agents' tokens; 0 if they have none.
+    pub tokens: usize,
     /// How each element moves group channels: row g holds g^-1 h for all h.
     pub turns: Permutations,
     pub input: Input,
@@ -120,7 +122,7 @@ pub(crate) struct Layers {
     pub trunk: Vec<Trunk>,
     /// All policy heads and the value, side by side.
     pub head: Linear,
-    /// What agents say to each other in each round.
+    /// What agents say to each other in each round, without what they are told.
     pub messages: Vec<Rep>,
     /// The names of the trunk's layers.
     pub names: Vec<String>,
@@ -145,6 +147,7 @@ impl Layers {
             }
         };
         let (mut trunk, mut names, mut messages, mut gated) = (vec![], vec![], vec![], vec![]);
+        let mut own = features.clone();
         features = config.told(&group, &features)?;
         for layer in &plan.layers {
             if let (Role::Message, Some(shape)) = (layer.role, &layer.gate) {
@@ -168,9 +171,10 @@ impl Layers {
                 }
                 _ => continue,
             });
-            messages.push(features.clone());
+            messages.push(own);
             names.push(layer.name.trim_end_matches(".update").to_string());
-            features = config.told(&group, &layer.result()?)?;
+            own = layer.result()?;
+            features = config.told(&group, &own)?;
         }
         let heads: Vec<_> = role(Role::Policy).chain(role(Role::Value)).map(|l| l.output.clone()).collect();
         let head = Linear::new(&features, &heads, false)?;
@@ -183,7 +187,8 @@ impl Layers {
         }
         Ok(Layers {
             config: config.clone(),
-            cause: config.cause_rep(&group)?.map_or(0, |rep| rep.dim()),
+            told: config.told_len(&group)?,
+            tokens: config.token_order()?,
             turns: turns(&group)?,
             actions: (head.outputs() - 1) / agents,
             dictionary: match &input {

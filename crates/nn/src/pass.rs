@@ -43,7 +43,7 @@ pub struct Cache {
     senses: FeatureWork,
     /// Features of all rows: after the encoder, then after each layer of the trunk.
     features: Vec<Vec<f32>>,
-    /// The same with what breaks the symmetry beside them, for networks that are told.
+    /// The same with what agents are told beside them, for networks that are told something.
     told: Vec<Vec<f32>>,
     rounds: Vec<RoundWork>,
     edges: Vec<EdgeRoundWork>,
@@ -162,7 +162,7 @@ impl Cache {
         self.told.resize_with(layers.trunk.len() + 1, Vec::new);
         for (i, layer) in layers.trunk.iter().enumerate() {
             let (before, after) = self.features.split_at_mut(i + 1);
-            let x = told(layers.cause, &batch.causes, &before[i], &mut self.told[i]);
+            let x = told(layers.told, &batch.told, &before[i], &mut self.told[i]);
             let (out, graph) = (&mut after[0], (&batch.graph, &batch.edges[..]));
             out.resize(rows * layer.outputs(), 0.0);
             match layer {
@@ -180,7 +180,7 @@ impl Cache {
         let width = layers.head.outputs();
         self.head.resize(rows * width, 0.0);
         let last = layers.trunk.len();
-        let x = told(layers.cause, &batch.causes, &self.features[last], &mut self.told[last]);
+        let x = told(layers.told, &batch.told, &self.features[last], &mut self.told[last]);
         layers.head.forward(weights.head(), x, &mut self.head)?;
         // A row holds the logits of its agent, or of all agents of a state one after the other, and then the value.
         let Output { logits, values } = &mut self.output;
@@ -248,13 +248,13 @@ impl Cache {
         }
         let last = layers.trunk.len();
         let part = |i: usize| layers.ranges[i].clone();
-        let is_told = layers.cause > 0;
+        let is_told = layers.told > 0;
         let inputs = if is_told { &self.told } else { &self.features };
         let both = (&inputs[last][..], &self.head[..]);
         dtold.resize(if is_told { inputs[last].len() } else { 0 }, 0.0);
         let dx = if is_told { &mut dtold[..] } else { &mut features[last][..] };
         layers.head.backward(weights.head(), both, head, work, dx, &mut gradients[part(last + 1)])?;
-        untold(layers.cause, dtold, &mut features[last]);
+        untold(layers.told, dtold, &mut features[last]);
         for (i, layer) in layers.trunk.iter().enumerate().rev() {
             let (before, after) = features.split_at_mut(i + 1);
             dtold.resize(if is_told { inputs[i].len() } else { 0 }, 0.0);
@@ -277,7 +277,7 @@ impl Cache {
                     layer.backward(weights.trunk(i), (x, out), dout, work, dx, gradients)?;
                 }
             }
-            untold(layers.cause, dtold, &mut features[i]);
+            untold(layers.told, dtold, &mut features[i]);
         }
         let width = layers.input.width();
         encoded.resize(observations * width, 0.0);
@@ -308,30 +308,30 @@ impl Cache {
     }
 }
 
-/// Features with what breaks the symmetry beside them, row by row; the features themselves if the network is not told.
-fn told<'a>(cause: usize, causes: &[f32], features: &'a [f32], room: &'a mut Vec<f32>) -> &'a [f32] {
-    if cause == 0 {
+/// Features with what agents are told beside them, row by row; the features themselves if that is nothing.
+fn told<'a>(width: usize, all: &[f32], features: &'a [f32], room: &'a mut Vec<f32>) -> &'a [f32] {
+    if width == 0 {
         return features;
     }
-    let rows = causes.len() / cause;
+    let rows = all.len() / width;
     room.clear();
-    for (own, cause) in
-        features.chunks_exact((features.len() / rows.max(1)).max(1)).zip(causes.chunks_exact(cause))
+    for (own, told) in
+        features.chunks_exact((features.len() / rows.max(1)).max(1)).zip(all.chunks_exact(width))
     {
         room.extend_from_slice(own);
-        room.extend_from_slice(cause);
+        room.extend_from_slice(told);
     }
     room
 }
 
 /// The gradient of the features, from that of both.
-fn untold(cause: usize, both: &[f32], features: &mut [f32]) {
-    if cause == 0 {
+fn untold(told: usize, both: &[f32], features: &mut [f32]) {
+    if told == 0 {
         return;
     }
-    let rows = (both.len() - features.len()) / cause;
+    let rows = (both.len() - features.len()) / told;
     let width = features.len() / rows.max(1);
-    for (own, both) in features.chunks_exact_mut(width.max(1)).zip(both.chunks_exact(width + cause)) {
+    for (own, both) in features.chunks_exact_mut(width.max(1)).zip(both.chunks_exact(width + told)) {
         own.copy_from_slice(&both[..width]);
     }
 }
@@ -351,7 +351,7 @@ fn check_rows(layers: &Layers, batch: &Batch, observations: usize) -> Result<()>
     if whole
         && (batch.ids.len(), batch.agents()) == (rows, agents)
         && batch.elements.len() == rows
-        && batch.causes.len() == layers.cause * rows
+        && batch.told.len() == layers.told * rows
         && known(&batch.ids, observations)
         && known(&batch.elements, layers.turns.elements())
         && batch.group.as_ref().is_none_or(|g| *g == layers.group)

@@ -29,8 +29,8 @@ const MAX_HEADS: usize = 256;
 const MAX_GROUP_TEXT: usize = 128;
 const MAX_ACTION_TEXT: usize = 1 << 16;
 const MAX_NAME: usize = 64;
-/// The most numbers of what breaks a symmetry.
-const MAX_CAUSE: usize = 64;
+/// The most numbers of what breaks a symmetry, and of a token.
+const MAX_TOLD: usize = 64;
 /// The most summands of an action representation.
 const MAX_TERMS: usize = 64;
 
@@ -234,30 +234,57 @@ impl NetworkConfig {
         Ok((layers, features))
     }
 
-    /// How what breaks the symmetry turns, if the network is told.
-    pub(crate) fn cause_rep(&self, group: &Group) -> Result<Option<Rep>> {
-        match self.interface.cause.as_str() {
-            "" => Ok(None),
-            text if text.len() > MAX_ACTION_TEXT => bad("the representation of its cause is too long".into()),
-            _ if self.kind.is_central() => {
-                bad(format!("a {} network cannot be told what breaks the symmetry", self.kind))
-            }
-            text => {
-                let rep = Rep::parse(group, text)?;
-                match rep.dim() {
-                    0..=MAX_CAUSE => Ok(Some(rep)),
-                    dim => bad(format!("its cause has {dim} numbers, and at most {MAX_CAUSE} can be told")),
+    /// How that turns which agents are told besides what they see: what breaks the symmetry, and their tokens.
+    fn told_reps(&self, group: &Group) -> Result<Vec<Rep>> {
+        let told = [
+            ("its cause", "what breaks the symmetry", &self.interface.cause),
+            ("its token", "tokens", &self.interface.tokens),
+        ];
+        let mut found = vec![];
+        for (what, them, text) in told {
+            match text.as_str() {
+                "" => {}
+                text if text.len() > MAX_ACTION_TEXT => {
+                    return bad(format!("the representation of {what} is too long"));
+                }
+                _ if self.kind.is_central() => {
+                    return bad(format!("a {} network cannot be told {them}", self.kind));
+                }
+                text => {
+                    let rep = Rep::parse(group, text)?;
+                    if rep.dim() > MAX_TOLD {
+                        let dim = rep.dim();
+                        return bad(format!("{what} has {dim} numbers, and at most {MAX_TOLD} can be told"));
+                    }
+                    found.push(rep);
                 }
             }
         }
+        Ok(found)
     }
 
-    /// Features, and what breaks the symmetry beside them if the network is told.
+    /// How many numbers agents are told besides what they see.
+    pub(crate) fn told_len(&self, group: &Group) -> Result<usize> {
+        Ok(self.told_reps(group)?.iter().map(Rep::dim).sum())
+    }
+
+    /// The order of the group whose elements are in agents' tokens; 0 if agents have none.
+    ///
+    /// # Errors
+    /// If the config does not say how its group acts on them.
+    pub fn token_order(&self) -> Result<usize> {
+        match self.interface.tokens.as_str() {
+            "" => Ok(0),
+            text => match Rep::parse(&self.carrier()?, text)?.dim() {
+                0 | 1 => bad("its token has no group element: write `trivial + regular`".into()),
+                dim => Ok(dim - 1),
+            },
+        }
+    }
+
+    /// Features, and what agents are told beside them.
     pub(crate) fn told(&self, group: &Group, features: &Rep) -> Result<Rep> {
-        Ok(match self.cause_rep(group)? {
-            None => features.clone(),
-            Some(cause) => features.clone().plus(&cause)?,
-        })
+        self.told_reps(group)?.iter().try_fold(features.clone(), |all, rep| Ok(all.plus(rep)?))
     }
 
     /// Channels, height and width of what the network looks at.

@@ -64,14 +64,14 @@ pub struct Scratch {
     input: Vec<f32>,
     stack: StackWork,
     edges: EdgeRoundWork,
-    cause: Vec<f32>,
+    told: Vec<f32>,
 }
 
 impl Scratch {
-    /// Tells the agent what breaks the symmetry, for networks that want to know. It stays known.
-    pub fn tell(&mut self, cause: &[f32]) {
-        self.cause.clear();
-        self.cause.extend_from_slice(cause);
+    /// Tells the agent what breaks the symmetry, and then its token, for networks that want to know. It stays known.
+    pub fn tell(&mut self, told: &[f32]) {
+        self.told.clear();
+        self.told.extend_from_slice(told);
     }
 }
 
@@ -151,30 +151,47 @@ impl Policy {
     /// The number of floats in a message of round `l`, or in the final features if `l` is the number of rounds.
     pub fn message_len(&self, l: usize) -> usize {
         let before = l.checked_sub(1).and_then(|before| self.layers.trunk.get(before));
-        before.map_or_else(|| self.layers.input.width(), Trunk::outputs) + self.layers.cause
+        before.map_or_else(|| self.layers.input.width(), Trunk::outputs) + self.layers.told
     }
 
-    /// How many numbers it must be told of what breaks the symmetry, by [`Scratch::tell`].
-    pub fn cause_len(&self) -> usize {
-        self.layers.cause
+    /// How many numbers an agent must be told by [`Scratch::tell`]: what breaks the symmetry, and its token.
+    pub fn told_len(&self) -> usize {
+        self.layers.told
     }
 
-    /// Puts what breaks the symmetry beside features.
+    /// The order of the group whose elements are in agents' tokens; 0 if agents have none.
+    pub fn token_order(&self) -> usize {
+        self.layers.tokens
+    }
+
+    /// Puts what the agent is told beside features.
     fn told(&self, scratch: &Scratch, features: &mut Vec<f32>) -> Result<()> {
-        if scratch.cause.len() != self.layers.cause && self.layers.cause > 0 {
+        if scratch.told.len() != self.layers.told && self.layers.told > 0 {
             return Err(Error::BadBatch(format!(
-                "this network must be told what breaks the symmetry, in {} numbers, and was told {}",
-                self.layers.cause,
-                scratch.cause.len()
+                "this network must be told what breaks the symmetry or its token, in {} numbers, and was told {}",
+                self.layers.told,
+                scratch.told.len()
             )));
         }
-        if self.layers.cause > 0 {
-            features.extend_from_slice(&scratch.cause);
+        if self.layers.told > 0 {
+            features.extend_from_slice(&scratch.told);
         }
         Ok(())
     }
 
-    /// What agents say to each other in each round, as representations.
+    /// Whether it is a network of SO2 or O2.
+    pub(crate) fn turns_by_every_angle(&self) -> bool {
+        self.config().symmetry().is_ok_and(|symmetry| !symmetry.is_finite())
+    }
+
+    /// Whether [`Policy::round_trimmed`] turns with what goes in: not where turns mix the numbers of a message in other ways than
+    /// by permuting them up to signs, because the least and the largest of each number are then others after a turn.
+    pub fn can_trim(&self) -> bool {
+        let permutes = |rep: &Rep| rep.terms().iter().all(|term| term.atom.is_signed_permutation());
+        !self.turns_by_every_angle() && self.message_reps().iter().all(permutes)
+    }
+
+    /// What agents say to each other in each round, as representations: all but what they are told.
     pub(crate) fn message_reps(&self) -> &[Rep] {
         &self.layers.messages
     }
@@ -334,7 +351,8 @@ impl Policy {
         match self.layers.trunk.get(l) {
             Some(Trunk::Edges(round)) => {
                 out.resize(round.outputs(), 0.0);
-                round.one_trimmed(self.weights.edges(l), own, (agents, senders), &mut scratch.edges, out)
+                round.one_trimmed(self.weights.edges(l), own, (agents, senders), &mut scratch.edges, out)?;
+                self.told(scratch, out)
             }
             Some(Trunk::Round(_)) if rows >= 3 => {
                 let mut mean = vec![0.0; width];

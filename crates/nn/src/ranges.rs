@@ -79,12 +79,20 @@ impl Channel {
     }
 }
 
+/// The channels of what agents say in each round.
+fn channels_of(policy: &Policy) -> Vec<Vec<Channel>> {
+    policy.message_reps().iter().map(|rep| channels(rep, policy.turns_by_every_angle())).collect()
+}
+
 /// The channels of a representation, in the order of their first coordinates.
-fn channels(rep: &Rep) -> Vec<Channel> {
+fn channels(rep: &Rep, every_angle: bool) -> Vec<Channel> {
     let (mut found, mut at) = (vec![], 0);
     for term in rep.terms() {
         let (group, atom) = (rep.group(), &*term.atom);
         let kind = match (atom.is_permutation(), atom.is_signed_permutation()) {
+            // Under SO2 and O2 the group of a representation is a finite part of it, whose turns may permute the axes of a plane;
+            // others do not.
+            _ if every_angle && atom.dim() > 1 => Kind::Vector,
             (true, _) => Kind::Permuted,
             (_, true) => Kind::Signed,
             _ => Kind::Vector,
@@ -136,7 +144,7 @@ pub struct RangeMeter {
 impl RangeMeter {
     /// For messages of this policy, of which nothing was seen yet. A network that decides for the whole team has none.
     pub fn new(policy: &Policy) -> RangeMeter {
-        let channels: Vec<Vec<Channel>> = policy.message_reps().iter().map(channels).collect();
+        let channels: Vec<Vec<Channel>> = channels_of(policy);
         let ranges = channels.iter().map(|of| vec![[f32::INFINITY, f32::NEG_INFINITY]; of.len()]).collect();
         RangeMeter { channels, ranges, seen: 0 }
     }
@@ -169,10 +177,15 @@ impl RangeMeter {
     }
 }
 
+/// What agents are told is within this: winds, tilts, tokens.
+const TOLD: f32 = 1.0;
+
 /// Ranges ready for use.
 #[derive(Clone, Debug)]
 pub struct Clip {
     rounds: Vec<Vec<(Channel, [f32; 2])>>,
+    /// Where that begins in the messages of each round which agents are told.
+    told: Vec<usize>,
 }
 
 impl Clip {
@@ -182,7 +195,7 @@ impl Clip {
     /// If they are another network's, or no ranges.
     pub fn new(policy: &Policy, ranges: &MessageRanges) -> Result<Clip> {
         let bad = |why: &str| Error::BadModel(format!("its message ranges cannot be used: {why}"));
-        let channels: Vec<Vec<Channel>> = policy.message_reps().iter().map(channels).collect();
+        let channels: Vec<Vec<Channel>> = channels_of(policy);
         let fits = |(channels, ranges): (&Vec<Channel>, &Vec<[f32; 2]>)| channels.len() == ranges.len();
         if channels.len() != ranges.rounds.len() || !channels.iter().zip(&ranges.rounds).all(fits) {
             return Err(bad("they have other rounds or channels than its network"));
@@ -190,19 +203,27 @@ impl Clip {
         if ranges.rounds.iter().flatten().any(|[lo, hi]| !lo.is_finite() || !hi.is_finite() || lo > hi) {
             return Err(bad("a range ends before it begins"));
         }
+        let told = policy.message_reps().iter().map(Rep::dim).collect();
         let both = channels.into_iter().zip(&ranges.rounds);
-        Ok(Clip { rounds: both.map(|(c, r)| c.into_iter().zip(r.iter().copied()).collect()).collect() })
+        Ok(Clip { told, rounds: both.map(|(c, r)| c.into_iter().zip(r.iter().copied()).collect()).collect() })
     }
 
     /// Brings a message of round `l` into its ranges; whether it was outside. One that is inside keeps every bit.
     pub fn clip(&self, l: usize, message: &mut [f32]) -> bool {
         let channels = self.rounds.get(l).map_or(&[][..], Vec::as_slice);
-        channels.iter().fold(false, |outside, (channel, range)| channel.clip(*range, message) | outside)
+        let mut outside = false;
+        let told = self.told.get(l).and_then(|&at| message.get_mut(at..));
+        for x in told.into_iter().flatten() {
+            let inside = x.clamp(-TOLD, TOLD);
+            outside |= inside != *x;
+            *x = inside;
+        }
+        channels.iter().fold(outside, |outside, (channel, range)| channel.clip(*range, message) | outside)
     }
 
     /// The least and the largest that each number of a message of round `l` can be after [`Clip::clip`].
     pub fn bounds(&self, l: usize, width: usize) -> Vec<[f32; 2]> {
-        let mut bounds = vec![[0.0, 0.0]; width];
+        let mut bounds = vec![[-TOLD, TOLD]; width];
         for (channel, [lo, hi]) in self.rounds.get(l).map_or(&[][..], Vec::as_slice) {
             let lo = if channel.kind == Kind::Vector { -hi } else { *lo };
             channel.coordinates.iter().for_each(|&k| bounds[k] = [lo, *hi]);
@@ -255,7 +276,7 @@ mod tests {
     fn channels_are_what_the_group_mixes() {
         let group: Group = "C4".parse().unwrap();
         let of = |text: &str| {
-            let found = channels(&Rep::parse(&group, text).unwrap());
+            let found = channels(&Rep::parse(&group, text).unwrap(), false);
             found.into_iter().map(|c| (c.kind, c.coordinates)).collect::<Vec<_>>()
         };
         let expected = vec![
@@ -268,7 +289,12 @@ mod tests {
         // A quarter turn of the plane permutes its axes up to signs; an eighth turn does not.
         assert_eq!(of("rotation"), [(Kind::Signed, vec![0, 1])]);
         let eighth = Rep::parse(&"C8".parse().unwrap(), "rotation").unwrap();
-        assert_eq!(channels(&eighth)[0].kind, Kind::Vector);
+        assert_eq!(channels(&eighth, false)[0].kind, Kind::Vector);
+        // Vectors of frequency 2 turn by quarters under C8, and by every angle under SO2.
+        let double = Rep::parse(&"C8".parse().unwrap(), "trivial + freq2").unwrap();
+        let kinds = |every_angle| channels(&double, every_angle).iter().map(|c| c.kind).collect::<Vec<_>>();
+        assert_eq!(kinds(false), [Kind::Permuted, Kind::Signed]);
+        assert_eq!(kinds(true), [Kind::Permuted, Kind::Vector]);
     }
 
     #[test]
@@ -278,7 +304,7 @@ mod tests {
         {
             let group: Group = group.parse().unwrap();
             let rep = Rep::parse(&group, text).unwrap();
-            let found = channels(&rep);
+            let found = channels(&rep, false);
             let range = |c: &Channel| if c.kind == Kind::Permuted { [-0.3, 0.7] } else { [-0.6, 0.6] };
             let mut noise = Noise::new(3);
             let clip = |x: &mut [f32]| found.iter().fold(false, |out, c| c.clip(range(c), x) | out);

@@ -218,6 +218,7 @@ impl Interface {
             features: plain(&self.features)?,
             edge: plain(&self.edge)?,
             cause: plain(&self.cause)?,
+            tokens: plain(&self.tokens)?,
             team_heads: self.team_heads.iter().map(plain).collect::<Result<_>>()?,
             senders: self.senders.iter().map(sender).collect::<Result<_>>()?,
             ..self.clone()

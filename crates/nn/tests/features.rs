@@ -17,19 +17,23 @@ use serde_json::json;
 fn outputs_are_those_of_the_equations() {
     for (i, world) in WORLDS.iter().enumerate() {
         let (network, scenes) = (world.network(400 + i as u64), scenes(world, &[4, 1, 7, 3], 410 + i as u64));
-        let (reference, output) = (Reference::new(&network), outputs(&network, &collate(&scenes)));
-        let (mut logits, mut values) = (vec![], vec![]);
-        for scene in &scenes {
-            let (l, v) = reference_forward(&reference, scene);
-            logits.extend(l);
-            values.push(v);
-        }
-        for (found, expected) in [(&output.logits, &logits), (&output.values, &values)] {
-            assert_eq!(found.len(), expected.len());
-            let scale = expected.iter().fold(1e-3f64, |m, v| m.max(v.abs()));
-            for (f, e) in found.iter().zip(expected) {
-                assert!((f64::from(*f) - e).abs() < 1e-5 * scale, "{world:?}: {f} is not {e}");
-            }
+        check_equations(world, &network, &scenes);
+    }
+}
+
+fn check_equations(world: &World, network: &Network, scenes: &[Scene]) {
+    let (reference, output) = (Reference::new(network), outputs(network, &collate(scenes)));
+    let (mut logits, mut values) = (vec![], vec![]);
+    for scene in scenes {
+        let (l, v) = reference_forward(&reference, scene);
+        logits.extend(l);
+        values.push(v);
+    }
+    for (found, expected) in [(&output.logits, &logits), (&output.values, &values)] {
+        assert_eq!(found.len(), expected.len());
+        let scale = expected.iter().fold(1e-3f64, |m, v| m.max(v.abs()));
+        for (f, e) in found.iter().zip(expected) {
+            assert!((f64::from(*f) - e).abs() < 1e-5 * scale, "{world:?}: {f} is not {e}");
         }
     }
 }
@@ -37,33 +41,55 @@ fn outputs_are_those_of_the_equations() {
 /// As tests/oracle.rs: the slope of the loss along a random direction of each parameter in turn.
 #[test]
 fn gradients_are_slopes() {
-    const STEP: f64 = 1e-8;
     for (i, world) in WORLDS.iter().enumerate() {
         let (network, scenes) = (world.network(420 + i as u64), scenes(world, &[5, 4, 6], 430 + i as u64));
-        let batch = collate(&scenes);
-        let (_, _, gradients) = everything(&network, &batch, 7);
-        let (reference, pull) = (Reference::new(&network), pulls(&network, &batch, 7));
-        let total = |reference: &Reference| {
-            let (mut logits, mut sum) = (pull.logits.iter(), 0.0);
-            for (scene, weight) in scenes.iter().zip(&pull.values) {
-                let (l, v) = reference_forward(reference, scene);
-                sum += l.iter().map(|l| l * f64::from(*logits.next().unwrap())).sum::<f64>();
-                sum += v * f64::from(*weight);
-            }
-            sum
-        };
-        let mut random = Random::new(440 + i as u64);
-        for ((name, range), gradient) in network.named().into_iter().zip(&gradients) {
-            let mut direction = vec![0.0; network.values().len()];
-            direction[range.clone()].copy_from_slice(&random.normals(range.len()));
-            let at = |amount| total(&reference.moved(&network, &direction, amount));
-            let slope = (at(STEP) - at(-STEP)) / (2.0 * STEP);
-            let pairs = gradient.iter().zip(&direction[range]);
-            let found: f64 = pairs.map(|(g, d)| f64::from(*g) * f64::from(*d)).sum();
-            let scale = gradient.iter().map(|g| f64::from(*g).powi(2)).sum::<f64>().sqrt();
-            assert!(scale > 0.0, "{world:?}, {name} matters");
-            assert!((found - slope).abs() < 1e-4 * scale, "{world:?}, {name}: {found}, {slope}");
+        check_slopes(world, &network, &scenes, 440 + i as u64);
+    }
+}
+
+fn check_slopes(world: &World, network: &Network, scenes: &[Scene], seed: u64) {
+    const STEP: f64 = 1e-8;
+    let batch = collate(scenes);
+    let (_, _, gradients) = everything(network, &batch, 7);
+    let (reference, pull) = (Reference::new(network), pulls(network, &batch, 7));
+    let total = |reference: &Reference| {
+        let (mut logits, mut sum) = (pull.logits.iter(), 0.0);
+        for (scene, weight) in scenes.iter().zip(&pull.values) {
+            let (l, v) = reference_forward(reference, scene);
+            sum += l.iter().map(|l| l * f64::from(*logits.next().unwrap())).sum::<f64>();
+            sum += v * f64::from(*weight);
         }
+        sum
+    };
+    let mut random = Random::new(seed);
+    for ((name, range), gradient) in network.named().into_iter().zip(&gradients) {
+        let mut direction = vec![0.0; network.values().len()];
+        direction[range.clone()].copy_from_slice(&random.normals(range.len()));
+        let at = |amount| total(&reference.moved(network, &direction, amount));
+        let slope = (at(STEP) - at(-STEP)) / (2.0 * STEP);
+        let pairs = gradient.iter().zip(&direction[range]);
+        let found: f64 = pairs.map(|(g, d)| f64::from(*g) * f64::from(*d)).sum();
+        let scale = gradient.iter().map(|g| f64::from(*g).powi(2)).sum::<f64>().sqrt();
+        assert!(scale > 0.0, "{world:?}, {name} matters");
+        assert!((found - slope).abs() < 1e-4 * scale, "{world:?}, {name}: {found}, {slope}");
+    }
+}
+
+/// Every agent has its own token, and it enters every round.
+#[test]
+fn tokens_are_in_the_equations_and_their_slopes() {
+    for (i, world) in WORLDS.iter().enumerate() {
+        let tokens = "trivial + regular".to_string();
+        let config =
+            NetworkConfig::usual(Interface { tokens, ..world.interface() }, world.kind(), &world.group());
+        let (network, width) = (common::network(&config, 900 + i as u64), 1 + world.group().order());
+        assert_eq!(config.token_order().unwrap(), world.group().order());
+        let (mut scenes, mut random) = (scenes(world, &[4, 1, 5], 910 + i as u64), Random::new(920));
+        for scene in &mut scenes {
+            scene.told = scene.agents.iter().map(|_| random.normals(width)).collect();
+        }
+        check_equations(world, &network, &scenes);
+        check_slopes(world, &network, &scenes, 930 + i as u64);
     }
 }
 

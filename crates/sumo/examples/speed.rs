@@ -18,7 +18,7 @@ fn main() -> equimarl_worlds::Result<()> {
             options.generate(&equimarl_sumo::Install::find()?, &net)?;
             let city = City::new(Net::read(&net)?)?;
             let trips = demand::draw(&city, &options.flow, &mut Stream::new(1, Purpose::World, 0));
-            let text = demand::routes(&city, &trips, options.noise);
+            let text = demand::routes(&city, &trips, 0, options.noise);
             std::fs::write(&routes, text).map_err(|e| equimarl_worlds::Error::BadWorld(e.to_string()))?;
         }
         let text = |path: &Path| path.to_string_lossy().into_owned();

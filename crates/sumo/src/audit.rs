@@ -8,12 +8,15 @@
 
 use crate::demand::{self, Trip};
 use crate::options::Options;
+use crate::shared::Shared;
 use crate::spec::{Declared, quarters};
 use crate::symmetry::{Turn, turned_phase, turns, words};
-use crate::world::{Shared, Sumo};
+use crate::trips::TripInfo;
+use crate::world::Sumo;
 use equimarl_group::{Group, Plane};
 use equimarl_worlds::{End, Error, OwnAudit, Purpose, Result, Settings, Stream, World};
 use serde_json::{Value, json};
+use std::collections::HashMap;
 use std::fmt::Write;
 use std::sync::Arc;
 
@@ -72,7 +75,7 @@ pub fn audit(settings: &Settings, group: &Group, steps: usize, seed: u64) -> Res
         };
         let law = demand::uneven(&city, &options.flow, &turn).filter(|_| options.routes.is_empty());
         let other = Episode::play(&mut quiet, &demand::turned(&trips, &turn), (*q, Some(&turn)), seed)?;
-        let same = base.trips.iter().zip(&other.trips).filter(|(a, b)| a == b).count();
+        let same = same_trips(&base.trips, &other.trips);
         let all = base.trips.len().max(other.trips.len());
         if all == 0 {
             return Err(Error::BadWorld("nobody drove: nothing can be compared".into()));
@@ -117,9 +120,15 @@ pub fn audit(settings: &Settings, group: &Group, steps: usize, seed: u64) -> Res
     Ok(OwnAudit { holds, text, report })
 }
 
+/// How many vehicles had the same trip in both, by their names: two that arrive in the same second may be listed in any order.
+fn same_trips(a: &[TripInfo], b: &[TripInfo]) -> usize {
+    let others: HashMap<&str, &TripInfo> = b.iter().map(|t| (t.id.as_str(), t)).collect();
+    a.iter().filter(|t| others.get(t.id.as_str()) == Some(t)).count()
+}
+
 /// A random episode, and its trips.
 struct Episode {
-    trips: Vec<crate::trips::TripInfo>,
+    trips: Vec<TripInfo>,
     time_loss: f64,
 }
 

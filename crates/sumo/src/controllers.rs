@@ -1,8 +1,9 @@
 //! Controllers to compare with: the net's own program, SUMO's actuated one, a fixed cycle, the longest queue, max pressure.
 
 use crate::city::{City, Junction, PHASES};
+use crate::lights::Lights;
 use crate::state::State;
-use crate::world::{Lights, Sumo};
+use crate::world::Sumo;
 use equimarl_worlds::{Error, Result};
 
 /// Decisions of green for straight traffic in a fixed cycle unless somebody says otherwise: the best of those that were tried
@@ -105,12 +106,14 @@ fn queue(state: &State, junction: &Junction, phase: usize) -> f64 {
 /// Varaiya's pressure by link: vehicles that stand before it minus those that stand behind it, per lane, summed over links with
 /// green. Links that have to yield do not count. Vehicles that stand further back are shared among the ways ahead of them.
 fn pressure(city: &City, state: &State, junction: &Junction, phase: usize) -> f64 {
-    let per_lane = |edge: usize| state.on_road(edge).halting / city.net.edges[edge].lanes.len() as f64;
+    let roads = &city.net.edges;
+    let standing = |edge: usize| state.on_road(&roads[edge], edge).halting;
+    let per_lane = |edge: usize| standing(edge) / roads[edge].for_cars().count().max(1) as f64;
     let link = |(side, lane, to, _): (usize, usize, usize, u8)| {
         let Some(approach) = &junction.approaches[side] else { return 0.0 };
         let count = |ways: &[bool; 3]| ways.iter().filter(|w| **w).count() as f64;
-        let all: f64 = approach.ways.iter().map(count).sum();
-        let tail: f64 = approach.tail.iter().map(|&e| state.on_road(e).halting).sum();
+        let all: f64 = approach.lanes.iter().map(|&k| count(&approach.ways[k])).sum();
+        let tail: f64 = approach.tail.iter().map(|&e| standing(e)).sum();
         let own = state.lanes[approach.edge][lane].halting / count(&approach.ways[lane]).max(1.0);
         own + tail / all.max(1.0) - per_lane(to)
     };

@@ -1,14 +1,17 @@
 //! SUMO's entry in the list of worlds.
 
 use crate::envs::SumoEnvs;
+use crate::install::Install;
 use crate::options::Options;
+use crate::shared::Shared;
 use crate::spec::{Declared, quarters};
 use crate::symmetry::{group as largest, turns};
-use crate::world::{Shared, Sumo};
+use crate::world::Sumo;
 use equimarl_group::{Group, Plane};
 use equimarl_worlds::{
     Definition, Envs, Error, Opt, OwnAudit, Result, Settings, Shorthand, Symmetries, Value,
 };
+use std::path::Path;
 use std::sync::Arc;
 
 /// SUMO, for [`equimarl_worlds::Registry::with`].
@@ -30,6 +33,13 @@ impl Definition for SumoDefinition {
             Opt::new("cols", 4usize, "C", "columns of junctions").without_flag(),
             Opt::new("net", "", "FILE", "a net of your own (.net.xml) instead of a grid"),
             Opt::new("routes", "", "FILE", "vehicles and routes of your own (.rou.xml), for --net"),
+            Opt::new(
+                "begin",
+                0usize,
+                "S",
+                "the second at which the simulation starts: routes of a file may begin late",
+            )
+            .added_later(0usize),
             Opt::new("lanes", 1usize, "N", "lanes of a road in one direction"),
             Opt::new("turn_lanes", 1usize, "N", "lanes for left turns before the stop line"),
             Opt::new("length", 200.0, "M", "metres between junctions"),
@@ -86,6 +96,23 @@ impl Definition for SumoDefinition {
         }
         let shared = Arc::new(Shared::new(options.clone(), Declared::new(&options, group)?));
         Ok(Box::new(SumoEnvs::new((0..count).map(|_| Sumo::new(shared.clone())).collect())))
+    }
+
+    fn files(&self) -> &'static [&'static str] {
+        &["net", "routes"]
+    }
+
+    /// The net of a grid, as this SUMO makes it. Without SUMO there is nothing to keep; whoever trains is told.
+    fn keep(&self, settings: &Settings, folder: &Path) -> Result<()> {
+        let options = Options::of(settings)?;
+        match Install::find() {
+            Ok(install) if options.is_grid() => {
+                std::fs::create_dir_all(folder)
+                    .map_err(|e| Error::BadWorld(format!("{} cannot be made: {e}", folder.display())))?;
+                options.generate(&install, &folder.join(options.grid_file()))
+            }
+            _ => Ok(()),
+        }
     }
 
     fn audit(&self, settings: &Settings, group: &Group, steps: usize, seed: u64) -> Option<Result<OwnAudit>> {

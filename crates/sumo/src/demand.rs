@@ -99,7 +99,11 @@ fn route(city: &City, turning: f64, entry: usize, stream: &mut Stream) -> Vec<us
     let mut edges = vec![entry];
     while edges.len() < LONGEST {
         let here = edges[edges.len() - 1];
-        let mut ways: Vec<(Way, usize)> = city.net.after(here).map(|l| (l.way, l.to.0)).collect();
+        let lane = |(edge, lane): (usize, usize)| &city.net.edges[edge].lanes[lane];
+        // Nobody drives back, and cars keep to lanes for cars.
+        let links =
+            city.net.after(here).filter(|l| l.way != Way::Back && lane(l.from).cars && lane(l.to).cars);
+        let mut ways: Vec<(Way, usize)> = links.map(|l| (l.way, l.to.0)).collect();
         ways.sort_unstable();
         ways.dedup();
         let weight = |way: Way| if way == Way::Straight { 1.0 - 2.0 * turning } else { turning };
@@ -121,8 +125,8 @@ pub fn turned(trips: &[Trip], turn: &Turn) -> Vec<Trip> {
     trips.iter().map(|t| Trip { edges: edges(t), ..t.clone() }).collect()
 }
 
-/// As a file for SUMO. `noise` is how imperfectly people drive, from 0 to 1.
-pub fn routes(city: &City, trips: &[Trip], noise: f64) -> String {
+/// As a file for SUMO, for an episode that begins at a second. `noise` is how imperfectly people drive, from 0 to 1.
+pub fn routes(city: &City, trips: &[Trip], begin: usize, noise: f64) -> String {
     // Without noise all are the same: the deviation of their wishes is part of it.
     let deviation = 0.2 * noise;
     let mut text = format!(
@@ -134,7 +138,7 @@ pub fn routes(city: &City, trips: &[Trip], noise: f64) -> String {
             text,
             "<vehicle id=\"{}\" type=\"car\" depart=\"{}\" departLane=\"best\" departSpeed=\"max\"><route edges=\"{}\"/></vehicle>",
             trip.id,
-            trip.depart,
+            begin + trip.depart,
             edges.join(" ")
         );
     }

@@ -52,16 +52,34 @@ fn missing() -> Error {
 }
 
 fn look(home: Option<PathBuf>) -> Result<Install> {
-    let home = match home {
-        Some(home) if home.join("bin/sumo").is_file() => home,
-        Some(home) => {
-            return Err(Error::BadWorld(format!(
-                "SUMO_HOME is {}, and there is no bin/sumo in it; correct it, or leave it unset",
-                home.display()
-            )));
+    match home {
+        Some(home) if home.join("bin/sumo").is_file() => of_home(home),
+        Some(home) => Err(Error::BadWorld(format!(
+            "SUMO_HOME is {}, and there is no bin/sumo in it; correct it, or leave it unset",
+            home.display()
+        ))),
+        // Distributions have old versions; pip's is taken then, wherever it stands on the path.
+        None => first_good([on_path as fn() -> Option<PathBuf>, of_usual_python]),
+    }
+}
+
+fn of_usual_python() -> Option<PathBuf> {
+    of_python(Path::new("python3"))
+}
+
+/// The first that can be used; if there is none, what is wrong with the first.
+fn first_good(places: [fn() -> Option<PathBuf>; 2]) -> Result<Install> {
+    let mut wrong = None;
+    for home in places.into_iter().filter_map(|place| place()) {
+        match of_home(home) {
+            Ok(install) => return Ok(install),
+            Err(error) => wrong = wrong.or(Some(error)),
         }
-        None => on_path().or_else(|| of_python(Path::new("python3"))).ok_or_else(missing)?,
-    };
+    }
+    Err(wrong.unwrap_or_else(missing))
+}
+
+fn of_home(home: PathBuf) -> Result<Install> {
     let version = version(&home.join("bin/sumo"))?;
     Ok(Install { home, version })
 }
@@ -131,5 +149,32 @@ mod tests {
         let error = look(Some("/nowhere/at/all".into())).unwrap_err().to_string();
         assert!(error.contains("SUMO_HOME is /nowhere/at/all"), "{error}");
         assert!(missing().to_string().contains("pip install eclipse-sumo"));
+    }
+
+    /// A folder with a program that says that it is SUMO of a version.
+    fn pretend(folder: &Path, version: &str) -> PathBuf {
+        use std::os::unix::fs::PermissionsExt;
+        let (home, script) = (folder.join(version), format!("#!/bin/sh\necho Eclipse SUMO sumo {version}\n"));
+        std::fs::create_dir_all(home.join("bin")).unwrap();
+        std::fs::write(home.join("bin/sumo"), script).unwrap();
+        std::fs::set_permissions(home.join("bin/sumo"), PermissionsExt::from_mode(0o755)).unwrap();
+        home
+    }
+
+    static OLD: Mutex<Option<PathBuf>> = Mutex::new(None);
+    static NEW: Mutex<Option<PathBuf>> = Mutex::new(None);
+
+    #[test]
+    fn an_old_one_on_the_path_does_not_hide_a_new_one() {
+        let folder = crate::folder::Folder::new().unwrap();
+        *OLD.lock().unwrap() = Some(pretend(folder.path(), "1.4.0"));
+        *NEW.lock().unwrap() = Some(pretend(folder.path(), "1.28.0"));
+        let old = || OLD.lock().unwrap().clone();
+        let new = || NEW.lock().unwrap().clone();
+        assert_eq!(first_good([old, new]).unwrap().version, "1.28.0");
+        assert_eq!(first_good([new, old]).unwrap().version, "1.28.0");
+        let error = first_good([old, || None]).unwrap_err().to_string();
+        assert!(error.contains("SUMO here is version `1.4.0`") && !error.contains('\n'), "{error}");
+        assert!(first_good([|| None, || None]).unwrap_err().to_string().contains("SUMO is not here"));
     }
 }

@@ -1,10 +1,5 @@
 //! A road net as SUMO's `.net.xml` has it: junctions, roads with their lanes, and the links between lanes.
 
-use crate::xml::tags;
-use equimarl_worlds::{Error, Result};
-use std::collections::HashMap;
-use std::path::Path;
-
 /// A junction, or the end of a road.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Node {
@@ -14,7 +9,7 @@ pub struct Node {
     pub kind: String,
     /// x to the right and y upwards, in metres.
     pub at: [f64; 2],
-    /// Whom each link has to let pass, by link.
+    /// Whom each of its links has to let pass, in the order that [`Link::request`] counts.
     pub yields: Vec<Vec<bool>>,
 }
 
@@ -29,6 +24,8 @@ pub struct Lane {
     pub speed: f64,
     /// Who may use it, and how wide it is, as text.
     pub rules: String,
+    /// Whether cars may use it. Pavements, cycle tracks, rails and lanes for buses are not what lights here look at.
+    pub cars: bool,
     /// Its middle line.
     pub shape: Vec<[f64; 2]>,
 }
@@ -44,6 +41,20 @@ pub struct Edge {
     pub to: usize,
     /// Its lanes, the rightmost first.
     pub lanes: Vec<Lane>,
+    /// How important it is, as text.
+    pub priority: String,
+}
+
+impl Edge {
+    /// Its lanes for cars, the rightmost first.
+    pub fn for_cars(&self) -> impl Iterator<Item = usize> + '_ {
+        (0..self.lanes.len()).filter(|&k| self.lanes[k].cars)
+    }
+
+    /// Whether cars may use it.
+    pub fn has_cars(&self) -> bool {
+        self.for_cars().next().is_some()
+    }
 }
 
 /// Which way a link turns.
@@ -53,8 +64,10 @@ pub enum Way {
     Right,
     /// Straight on.
     Straight,
-    /// To the left, or back.
+    /// To the left.
     Left,
+    /// Back to where it came from.
+    Back,
 }
 
 /// A link from a lane to a lane.
@@ -68,6 +81,17 @@ pub struct Link {
     pub way: Way,
     /// The light that it obeys, and its place among that light's letters.
     pub light: Option<(String, usize)>,
+    /// Its place among all links of its junction: the rules of who yields to whom count like this.
+    pub request: usize,
+}
+
+/// A crossing for people on foot that has a light.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Crossing {
+    /// The light that it obeys, and its place among that light's letters.
+    pub light: (String, usize),
+    /// The roads that it crosses.
+    pub edges: Vec<usize>,
 }
 
 /// The net's own program of a light.
@@ -88,141 +112,15 @@ pub struct Net {
     pub edges: Vec<Edge>,
     /// Links between them.
     pub links: Vec<Link>,
+    /// Crossings with lights.
+    pub crossings: Vec<Crossing>,
     /// The first program of every light.
     pub programs: Vec<Program>,
 }
 
 impl Net {
-    /// Reads a file.
-    ///
-    /// # Errors
-    /// If it cannot be read or is no net, naming the file.
-    pub fn read(path: &Path) -> Result<Net> {
-        let bad = |why: String| Error::BadWorld(format!("{}: {why}", path.display()));
-        let text = std::fs::read_to_string(path).map_err(|error| bad(error.to_string()))?;
-        Net::parse(&text).map_err(|error| bad(format!("{error}; give a net as SUMO's netconvert writes it")))
-    }
-
-    /// Reads the text of a net.
-    ///
-    /// # Errors
-    /// If it is none.
-    pub fn parse(text: &str) -> Result<Net> {
-        let bad = |why: String| Error::BadWorld(why);
-        let tags = tags(text)?;
-        if tags.first().is_none_or(|t| t.name != "net") {
-            return Err(bad("it is no road net".into()));
-        }
-        let mut net = Net::default();
-        let (mut ends, mut nodes, mut edges) = (vec![], HashMap::new(), HashMap::new());
-        let mut inside = false;
-        for tag in &tags {
-            match (tag.name, tag.ends) {
-                ("edge", true) => inside = false,
-                ("edge", false) => {
-                    // Those inside of junctions follow from the others.
-                    inside = tag.get("function").is_none_or(|f| f == "normal");
-                    if inside {
-                        let id = tag.need("id")?.to_string();
-                        edges.insert(id.clone(), net.edges.len());
-                        ends.push([tag.need("from")?.to_string(), tag.need("to")?.to_string()]);
-                        net.edges.push(Edge { id, from: 0, to: 0, lanes: vec![] });
-                    }
-                }
-                ("lane", false) if inside => {
-                    let rules = ["allow", "disallow", "width"].map(|k| tag.get(k).unwrap_or_default());
-                    let lane = Lane {
-                        id: tag.need("id")?.into(),
-                        length: tag.number("length")?,
-                        speed: tag.number("speed")?,
-                        rules: rules.join("|"),
-                        shape: shape(tag.need("shape")?)?,
-                    };
-                    net.edges.last_mut().into_iter().for_each(|edge| edge.lanes.push(lane.clone()));
-                }
-                ("junction", false) if tag.get("type") != Some("internal") => {
-                    let id = tag.need("id")?.to_string();
-                    nodes.insert(id.clone(), net.nodes.len());
-                    let at = [tag.number("x")?, tag.number("y")?];
-                    net.nodes.push(Node { id, kind: tag.need("type")?.into(), at, yields: vec![] });
-                }
-                ("request", false) => {
-                    // The last letter is the first link.
-                    let response = tag.need("response")?.bytes().rev().map(|b| b == b'1').collect();
-                    net.nodes.last_mut().into_iter().for_each(|n| n.yields.push(Vec::clone(&response)));
-                }
-                ("connection", false) => {
-                    let ends = (edges.get(tag.need("from")?), edges.get(tag.need("to")?));
-                    let (Some(&from), Some(&to)) = ends else { continue };
-                    let way = match tag.get("dir") {
-                        Some("r" | "R") => Way::Right,
-                        Some("l" | "L" | "t") => Way::Left,
-                        _ => Way::Straight,
-                    };
-                    let light = match tag.get("tl") {
-                        Some(light) => Some((light.to_string(), tag.number("linkIndex")?)),
-                        None => None,
-                    };
-                    let link = Link {
-                        from: (from, tag.number("fromLane")?),
-                        to: (to, tag.number("toLane")?),
-                        way,
-                        light,
-                    };
-                    let there = |(e, lane): (usize, usize)| lane < net.edges[e].lanes.len();
-                    if !there(link.from) || !there(link.to) {
-                        return Err(bad(format!(
-                            "a connection from {} names a lane that is not there",
-                            net.edges[from].id
-                        )));
-                    }
-                    net.links.push(link);
-                }
-                ("tlLogic", false) => {
-                    net.programs.push(Program { light: tag.need("id")?.into(), phases: vec![] });
-                }
-                ("phase", false) => {
-                    let phase = (tag.number("duration")?, tag.need("state")?.to_string());
-                    net.programs.last_mut().into_iter().for_each(|p| p.phases.push(phase.clone()));
-                }
-                _ => {}
-            }
-        }
-        for (edge, [from, to]) in net.edges.iter_mut().zip(&ends) {
-            let node = |id: &String| {
-                nodes
-                    .get(id)
-                    .copied()
-                    .ok_or_else(|| bad(format!("road {} ends at {id}, which is not there", edge.id)))
-            };
-            (edge.from, edge.to) = (node(from)?, node(to)?);
-            if edge.lanes.is_empty() {
-                return Err(bad(format!("road {} has no lanes", edge.id)));
-            }
-        }
-        // The first program of a light is what it runs.
-        let mut seen = std::collections::HashSet::new();
-        net.programs.retain(|p| seen.insert(p.light.clone()));
-        Ok(net)
-    }
-
-    /// Roads that lead out of a road.
+    /// Links that lead out of a road.
     pub fn after(&self, edge: usize) -> impl Iterator<Item = &Link> {
         self.links.iter().filter(move |l| l.from.0 == edge)
     }
-}
-
-fn shape(text: &str) -> Result<Vec<[f64; 2]>> {
-    let point = |text: &str| {
-        let mut numbers = text.split(',').map(str::parse);
-        match (numbers.next(), numbers.next()) {
-            (Some(Ok(x)), Some(Ok(y))) => Ok([x, y]),
-            _ => Err(Error::BadWorld(format!("`{text}` is no point of a shape"))),
-        }
-    };
-    let points: Vec<[f64; 2]> = text.split_whitespace().map(point).collect::<Result<_>>()?;
-    if points.len() < 2 {
-        return Err(Error::BadWorld(format!("a shape has at least two points, and not `{text}`")));
-    }
-    Ok(points)
 }

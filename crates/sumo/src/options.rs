@@ -4,7 +4,7 @@ use crate::city::City;
 use crate::demand::Flow;
 use crate::install::Install;
 use crate::net::Net;
-use equimarl_worlds::{Error, Result, Settings};
+use equimarl_worlds::{Error, KEPT_IN, Result, Settings};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -17,6 +17,10 @@ pub struct Options {
     pub net: String,
     /// Routes of the user's own; empty for drawn ones.
     pub routes: String,
+    /// A folder in which a run keeps what netgenerate made; empty if there is none.
+    pub kept_in: String,
+    /// The second at which the simulation starts: demand in files may begin late.
+    pub begin: usize,
     /// Lanes of a road.
     pub lanes: usize,
     /// Lanes for turning left, before the stop line.
@@ -46,6 +50,8 @@ impl Options {
             grid: [settings.whole("rows")?, settings.whole("cols")?],
             net: settings.text("net")?.into(),
             routes: settings.text("routes")?.into(),
+            kept_in: settings.text(KEPT_IN).unwrap_or_default().into(),
+            begin: settings.whole("begin")?,
             lanes: settings.whole("lanes")?,
             turn_lanes: settings.whole("turn_lanes")?,
             length: settings.number("length")?,
@@ -112,6 +118,9 @@ impl Options {
                 flow.seconds
             ));
         }
+        if options.begin > 100_000_000 {
+            return bad(format!("`begin` is a second, at most 100 million, not {}", options.begin));
+        }
         if options.net.is_empty() && !options.routes.is_empty() {
             return bad("--routes needs --net: routes name the roads of a net".into());
         }
@@ -121,6 +130,12 @@ impl Options {
     /// Whether it is a grid that netgenerate makes.
     pub fn is_grid(&self) -> bool {
         self.net.is_empty()
+    }
+
+    /// The name of a grid's file: all that netgenerate is told is in it.
+    pub fn grid_file(&self) -> String {
+        let Options { grid: [rows, cols], lanes, turn_lanes, length, .. } = self;
+        format!("grid-{rows}x{cols}-{lanes}-{turn_lanes}-{length}.net.xml")
     }
 
     /// Decisions of an episode.
@@ -138,7 +153,12 @@ impl Options {
             let city = self.own_city()?;
             return Ok((path, city));
         }
-        let path = folder.join("grid.net.xml");
+        let kept = Path::new(&self.kept_in).join(self.grid_file());
+        if !self.kept_in.is_empty() && kept.is_file() {
+            let city = City::new(Net::read(&kept)?)?;
+            return Ok((kept, city));
+        }
+        let path = folder.join(self.grid_file());
         self.generate(&install()?, &path)?;
         let city = City::new(Net::read(&path)?)?;
         Ok((path, city))
@@ -198,10 +218,19 @@ impl Options {
                 Error::BadWorld(format!("netgenerate cannot be started: {error}; install SUMO again"))
             })?;
         if said.status.success() {
-            return Ok(());
+            // On a full disk netgenerate writes what fits, and says that all went well.
+            let whole = std::fs::read_to_string(path).is_ok_and(|net| net.trim_end().ends_with("</net>"));
+            return if whole { Ok(()) } else { Err(not_whole(path)) };
         }
         let text = String::from_utf8_lossy(&said.stderr).into_owned();
         let line = text.lines().find(|l| l.starts_with("Error")).unwrap_or("it did not say why").to_string();
         Err(Error::BadWorld(format!("netgenerate could not write {}: {line}", path.display())))
     }
+}
+
+fn not_whole(path: &Path) -> Error {
+    Error::BadWorld(format!(
+        "netgenerate could not write all of {}: is the disk full? (TMPDIR names another folder)",
+        path.display()
+    ))
 }

@@ -3,7 +3,7 @@
 use crate::install::Install;
 use crate::wire::{Frame, Garbled, Reader};
 use std::fmt;
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -29,6 +29,13 @@ const LONGEST: usize = 1 << 28;
 pub(crate) const PORT_TAKEN: &str = "another program took SUMO's port";
 /// How often a start is tried on another port.
 const TRIES: usize = 5;
+
+/// An option of SUMO that says which one it is: it names a file in a folder whose name nobody can guess.
+const LABEL: &str = "--error-log";
+/// How long a stranger on the port may keep us from looking whether our SUMO has given up.
+const GLANCE: Duration = Duration::from_millis(50);
+/// The answer to who is there is shorter.
+const SHORT: usize = 1 << 16;
 
 /// Something went wrong with a SUMO: it died, hangs, or refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,6 +63,7 @@ impl From<Garbled> for Failure {
 pub struct Process {
     child: Child,
     port: u16,
+    label: String,
     log: PathBuf,
     socket: Option<TcpStream>,
     patience: Duration,
@@ -75,19 +83,29 @@ impl Process {
     /// # Errors
     /// If it cannot be started.
     pub fn start(install: &Install, arguments: &[String], folder: &Path) -> Result<Process, Failure> {
-        let failed = |what: &str, error: std::io::Error| Failure {
-            why: format!("SUMO cannot be started: {what}: {error}"),
-            refused: true,
-        };
-        let port = free_port().map_err(|e| failed("no port is free", e))?;
+        let port = free_port().map_err(|e| not_started("no port is free", &e))?;
+        Process::start_on(port, install, arguments, folder)
+    }
+
+    /// As [`Process::start`] on this port, which was free a moment ago.
+    ///
+    /// # Errors
+    /// If it cannot be started.
+    pub fn start_on(
+        port: u16,
+        install: &Install,
+        arguments: &[String],
+        folder: &Path,
+    ) -> Result<Process, Failure> {
         let log = folder.join("sumo.log");
-        let file = std::fs::File::create(&log).map_err(|e| failed(&log.display().to_string(), e))?;
-        let copy = file.try_clone().map_err(|e| failed("its log", e))?;
+        let file = std::fs::File::create(&log).map_err(|e| not_started(&log.display().to_string(), &e))?;
+        let copy = file.try_clone().map_err(|e| not_started("its log", &e))?;
         let child = Command::new("sh")
             .args(["-c", GUARD, "sh"])
             .arg(install.program("sumo"))
             .args(arguments)
-            .args(["--remote-port", &port.to_string()])
+            .args(["--remote-port", &port.to_string(), LABEL])
+            .arg(folder.join("errors.log"))
             .env("SUMO_HOME", install.home())
             // Ctrl-C is for us, and we may want to finish the step.
             .process_group(0)
@@ -95,23 +113,22 @@ impl Process {
             .stdout(file)
             .stderr(copy)
             .spawn()
-            .map_err(|e| failed("sh", e))?;
-        Ok(Process { child, port, log, socket: None, patience: patience(), answer: vec![] })
+            .map_err(|e| not_started("sh", &e))?;
+        let label = folder.join("errors.log").to_string_lossy().into_owned();
+        Ok(Process { child, port, label, log, socket: None, patience: patience(), answer: vec![] })
     }
 
-    /// Waits until it listens. If another program took its port, says so as something that may be tried again.
+    /// Waits until it listens, and makes sure that it is the one that was started. If another program took its port, says so as
+    /// something that may be tried again.
     fn connect(&mut self) -> Result<TcpStream, Failure> {
         let (start, address) = (Instant::now(), SocketAddr::from((Ipv4Addr::LOCALHOST, self.port)));
         loop {
-            let socket = TcpStream::connect_timeout(&address, self.patience);
-            // A SUMO that is gone already is not the one that listens here.
-            if let Ok(socket) = socket
-                && matches!(self.child.try_wait(), Ok(None))
-            {
-                let set =
-                    socket.set_nodelay(true).and_then(|()| socket.set_read_timeout(Some(self.patience)));
-                let set = set.and_then(|()| socket.set_write_timeout(Some(self.patience)));
-                return set.map(|()| socket).map_err(|e| self.died(&e.to_string()));
+            let known =
+                TcpStream::connect_timeout(&address, self.patience).ok().map(|s| self.recognise(s, start));
+            match known {
+                Some(Ok(Some(socket))) => return Ok(socket),
+                Some(Err(error)) => return Err(self.died(&error.to_string())),
+                _ => {}
             }
             if let Ok(Some(_)) = self.child.try_wait() {
                 if self.log_text().contains("tcpip") {
@@ -124,6 +141,43 @@ impl Process {
                 return Err(self.died(&format!("it does not listen after {} s", self.patience.as_secs())));
             }
             std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// The connection, if our own SUMO is at its other end. A stranger may say anything, or nothing, until ours finds that its port
+    /// is taken, and ends.
+    fn recognise(&mut self, mut socket: TcpStream, start: Instant) -> std::io::Result<Option<TcpStream>> {
+        socket.set_nodelay(true)?;
+        socket.set_read_timeout(Some(GLANCE))?;
+        socket.set_write_timeout(Some(self.patience))?;
+        let mut frame = Frame::default();
+        frame.ask_option(LABEL.trim_start_matches('-'));
+        if socket.write_all(&frame.finish()).is_err() {
+            return Ok(None);
+        }
+        let (mut answer, mut part) = (vec![], [0; 4096]);
+        loop {
+            match socket.read(&mut part) {
+                Ok(0) => return Ok(None),
+                Ok(n) => answer.extend_from_slice(&part[..n]),
+                Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
+                    if !matches!(self.child.try_wait(), Ok(None)) || start.elapsed() > self.patience {
+                        return Ok(None);
+                    }
+                }
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(_) => return Ok(None),
+            }
+            let length = answer.first_chunk().map(|four| i32::from_be_bytes(*four));
+            match length.map(|n| usize::try_from(n).unwrap_or(0)) {
+                Some(length) if !(4..=SHORT).contains(&length) => return Ok(None),
+                Some(length) if answer.len() >= length => {
+                    let ours = Reader::new(&answer[4..length]).option().is_ok_and(|l| l == self.label);
+                    socket.set_read_timeout(Some(self.patience))?;
+                    return Ok(ours.then_some(socket));
+                }
+                _ => {}
+            }
         }
     }
 
@@ -164,10 +218,10 @@ impl Process {
         match done {
             Ok(()) => Ok(Reader::new(&self.answer)),
             Err(error) => Err(self.died(&match error.kind() {
-                std::io::ErrorKind::WouldBlock | std::io::ErrorKind::TimedOut => {
+                ErrorKind::WouldBlock | ErrorKind::TimedOut => {
                     format!("it says nothing for {} s", self.patience.as_secs())
                 }
-                std::io::ErrorKind::UnexpectedEof => "it hung up".into(),
+                ErrorKind::UnexpectedEof => "it hung up".into(),
                 _ => error.to_string(),
             })),
         }
@@ -227,6 +281,10 @@ impl Drop for Process {
         drop(self.child.stdin.take());
         let _ = self.child.wait();
     }
+}
+
+fn not_started(what: &str, error: &std::io::Error) -> Failure {
+    Failure { why: format!("SUMO cannot be started: {what}: {error}"), refused: true }
 }
 
 /// A port that nobody uses now.

@@ -28,8 +28,12 @@ pub fn scene(sumo: &Sumo) -> Result<Scene> {
     let mut scene = Scene::new(((high[0] - low[0]) / unit) as f32, ((high[1] - low[1]) / unit) as f32);
     for lane in city.net.edges.iter().flat_map(|e| &e.lanes) {
         for pair in lane.shape.windows(2) {
-            scene.add("road", Shape::Line { from: at(pair[0]), to: at(pair[1]), width: 0.034 }, ROAD);
+            scene.add("road", Shape::Line { from: at(pair[0]), to: at(pair[1]), width: 0.044 }, ROAD);
         }
+    }
+    // Where a road only changes its lanes, it has a gap inside of that junction.
+    for node in city.net.nodes.iter().filter(|n| n.kind != "dead_end") {
+        scene.add("junction", Shape::Circle { centre: at(node.at), radius: 0.05 }, ROAD);
     }
     for (j, junction) in city.junctions.iter().enumerate() {
         let centre = at(city.net.nodes[junction.node].at);
@@ -39,7 +43,7 @@ pub fn scene(sumo: &Sumo) -> Result<Scene> {
     }
     for &(place, stands) in &state.vehicles {
         let colour = if stands { Colour::VERMILLION } else { Colour::BLUE };
-        scene.add("vehicle", Shape::Circle { centre: at(place), radius: 0.022 }, colour);
+        scene.add("vehicle", Shape::Circle { centre: at(place), radius: 0.03 }, colour);
     }
     Ok(scene)
 }
@@ -66,7 +70,7 @@ fn lights(city: &City, state: &State, j: usize, scene: &mut Scene, at: &dyn Fn([
                 _ => Colour::VERMILLION.mix(Colour::INK, 0.35),
             };
             let end = lane.shape[lane.shape.len() - 1];
-            scene.add("light", Shape::Circle { centre: at(end), radius: 0.028 }, colour);
+            scene.add("light", Shape::Circle { centre: at(end), radius: 0.036 }, colour);
         }
     }
 }

@@ -94,6 +94,7 @@ impl Declared {
             features,
             legal: (0..PHASES).map(|k| 4 * PER_APPROACH + PHASES + k).collect(),
             measures: MEASURES.map(measure).to_vec(),
+            alarms: ["not_inserted", "teleports"].map(String::from).to_vec(),
             controllers: controllers.map(String::from).to_vec(),
             references: ["fixed-cycle", "max-pressure"].map(String::from).to_vec(),
             links: Links::Fixed,

@@ -1,6 +1,7 @@
 //! What is known of a city after a step: lanes, lights, and who stands where.
 
 use crate::city::City;
+use crate::net::Edge;
 use crate::wire::{Garbled, News, id};
 
 /// Slower than this is standing, as SUMO counts it.
@@ -98,9 +99,9 @@ impl State {
         Ok(())
     }
 
-    /// All that is on a road.
-    pub fn on_road(&self, edge: usize) -> OnLane {
-        self.lanes[edge].iter().fold(EMPTY, |sum, lane| OnLane {
+    /// All that is on a road's lanes for cars.
+    pub fn on_road(&self, road: &Edge, edge: usize) -> OnLane {
+        road.for_cars().map(|k| self.lanes[edge][k]).fold(EMPTY, |sum, lane| OnLane {
             vehicles: sum.vehicles + lane.vehicles,
             halting: sum.halting + lane.halting,
             waiting: sum.waiting + lane.waiting,

@@ -1,10 +1,10 @@
 //! What symmetry a net has, found by looking: is there, after a quarter turn about its middle, a junction where one was, a
-//! road where one was with the same lanes, a link where one was, a phase where one was?
+//! road where one was with the same lanes, a link where one was that yields to the same others, a phase where one was?
 //!
 //! Vehicles drive on one side, so a mirrored city is another city, and only turns are looked for.
 
 use crate::city::{COMPASS, City, PHASES};
-use crate::net::Edge;
+use crate::net::{Edge, Net};
 use std::collections::HashMap;
 
 /// How far apart things may be, in metres, that are at the same place. SUMO writes centimetres.
@@ -67,16 +67,41 @@ pub fn turned_phase(quarters: usize, phase: usize) -> usize {
 
 fn turn(city: &City, quarters: usize) -> Result<Turn, String> {
     let (net, centre) = (&city.net, city.centre());
-    // Odd junctions first: those with fewer approaches than others say most.
-    let count = |j: usize| city.junctions[j].approaches.iter().flatten().count();
     let nodes: Vec<Option<usize>> = net
         .nodes
         .iter()
         .map(|n| {
             let to = turned(quarters, n.at, centre);
-            net.nodes.iter().position(|m| (0..2).all(|k| (m.at[k] - to[k]).abs() < NEAR))
+            net.nodes.iter().position(|m| near(m.at, to))
         })
         .collect();
+    let junctions = junctions(city, &nodes)?;
+    for (node, image) in net.nodes.iter().zip(&nodes) {
+        let Some(image) = image.map(|i| &net.nodes[i]) else {
+            return Err(format!("where junction {} would be there is none", node.id));
+        };
+        if node.kind != image.kind {
+            return Err(format!(
+                "junction {} is of the kind {}, and {}, where it would be, of the kind {}",
+                node.id, node.kind, image.id, image.kind
+            ));
+        }
+    }
+    let edges = roads(net, &nodes, |p| turned(quarters, p, centre))?;
+    links(net, &nodes, &edges)?;
+    for (i, &image) in junctions.iter().enumerate() {
+        phases(city, quarters, i, image, &edges)?;
+    }
+    Ok(Turn { junctions, edges })
+}
+
+fn near(a: [f64; 2], b: [f64; 2]) -> bool {
+    (0..2).all(|k| (a[k] - b[k]).abs() < NEAR)
+}
+
+/// Where junctions with lights go. Odd ones are found first: those with fewer approaches than others say most.
+fn junctions(city: &City, nodes: &[Option<usize>]) -> Result<Vec<usize>, String> {
+    let count = |j: usize| city.junctions[j].approaches.iter().flatten().count();
     let mut junctions = vec![];
     for (i, junction) in city.junctions.iter().enumerate() {
         let image = nodes[junction.node].and_then(|n| city.junctions.iter().position(|j| j.node == n));
@@ -97,15 +122,33 @@ fn turn(city: &City, quarters: usize) -> Result<Turn, String> {
         }
         junctions.push(image);
     }
-    let by_ends: HashMap<(usize, usize), usize> =
-        net.edges.iter().enumerate().map(|(e, edge)| ((edge.from, edge.to), e)).collect();
-    let mut edges = vec![];
+    Ok(junctions)
+}
+
+/// Where roads go. Of several roads between the same two junctions, each goes to the one that lies where it would be.
+fn roads(
+    net: &Net,
+    nodes: &[Option<usize>],
+    turn: impl Fn([f64; 2]) -> [f64; 2],
+) -> Result<Vec<usize>, String> {
+    let mut by_ends: HashMap<(usize, usize), Vec<usize>> = HashMap::new();
+    for (e, edge) in net.edges.iter().enumerate() {
+        by_ends.entry((edge.from, edge.to)).or_default().push(e);
+    }
+    let mut edges: Vec<usize> = vec![];
+    let mut taken = vec![false; net.edges.len()];
     for edge in &net.edges {
-        let image = match (nodes[edge.from], nodes[edge.to]) {
-            (Some(from), Some(to)) => by_ends.get(&(from, to)).copied(),
-            _ => None,
+        let there = match (nodes[edge.from], nodes[edge.to]) {
+            (Some(from), Some(to)) => by_ends.get(&(from, to)).map_or(&[][..], Vec::as_slice),
+            _ => &[],
         };
-        let Some(image) = image else {
+        let middle = turn(middle(edge));
+        let off = |e: usize| {
+            let [x, y] = self::middle(&net.edges[e]);
+            (x - middle[0]).hypot(y - middle[1])
+        };
+        let free = there.iter().copied().filter(|&e| !taken[e]);
+        let Some(image) = free.min_by(|&a, &b| off(a).total_cmp(&off(b))) else {
             return Err(format!("where road {} would be there is none", edge.id));
         };
         if let Some(why) = differ(edge, &net.edges[image]) {
@@ -114,30 +157,77 @@ fn turn(city: &City, quarters: usize) -> Result<Turn, String> {
                 edge.id, net.edges[image].id
             ));
         }
+        taken[image] = true;
         edges.push(image);
     }
-    let links: HashMap<_, _> = net.links.iter().map(|l| ((l.from, l.to), l)).collect();
+    Ok(edges)
+}
+
+/// A point that tells a road from others with the same ends: the mean of what its first lane passes.
+fn middle(edge: &Edge) -> [f64; 2] {
+    let shape = &edge.lanes[0].shape;
+    [0, 1].map(|k| shape.iter().map(|p| p[k]).sum::<f64>() / shape.len() as f64)
+}
+
+/// That links are where links were, that at junctions without lights the same ones yield to the same ones, and that people on foot
+/// cross the same roads.
+fn links(net: &Net, nodes: &[Option<usize>], edges: &[usize]) -> Result<(), String> {
+    let by_ends: HashMap<_, _> = net.links.iter().enumerate().map(|(l, k)| ((k.from, k.to), l)).collect();
+    let mut images = vec![];
     for link in &net.links {
         let image = ((edges[link.from.0], link.from.1), (edges[link.to.0], link.to.1));
-        let same =
-            links.get(&image).is_some_and(|l| l.way == link.way && l.light.is_some() == link.light.is_some());
-        if !same {
+        let image = by_ends.get(&image).copied().filter(|&l| {
+            net.links[l].way == link.way && net.links[l].light.is_some() == link.light.is_some()
+        });
+        let Some(image) = image else {
             let (from, to) = (&net.edges[link.from.0].id, &net.edges[link.to.0].id);
             return Err(format!(
                 "where the link from lane {} of {from} to {to} would be there is none",
                 link.from.1
             ));
+        };
+        images.push(image);
+    }
+    let mut of_node: Vec<Vec<usize>> = vec![vec![]; net.nodes.len()];
+    net.links.iter().enumerate().for_each(|(l, link)| of_node[net.edges[link.from.0].to].push(l));
+    let yields = |node: usize, a: usize, b: usize| {
+        let row = net.nodes[node].yields.get(net.links[a].request);
+        row.and_then(|row| row.get(net.links[b].request)).copied().unwrap_or(false)
+    };
+    for (node, own) in of_node.iter().enumerate() {
+        let Some(there) = nodes[node] else { continue };
+        // Where there is a light, most links that cross never go together, and the letters of phases say who yields of the others.
+        if own.iter().any(|&l| net.links[l].light.is_some()) {
+            continue;
+        }
+        let same = |a: usize, b: usize| yields(node, a, b) == yields(there, images[a], images[b]);
+        if !own.iter().all(|&a| own.iter().all(|&b| same(a, b))) {
+            let (here, there) = (&net.nodes[node].id, &net.nodes[there].id);
+            return Err(format!(
+                "at junction {here} others have to yield than at {there}, where it would be"
+            ));
         }
     }
-    for (i, &image) in junctions.iter().enumerate() {
-        phases(city, quarters, i, image, &edges)?;
+    let roads = |mut edges: Vec<usize>| {
+        edges.sort_unstable();
+        edges
+    };
+    let crossings: Vec<Vec<usize>> = net.crossings.iter().map(|c| roads(c.edges.clone())).collect();
+    for crossing in &net.crossings {
+        if !crossings.contains(&roads(crossing.edges.iter().map(|&e| edges[e]).collect())) {
+            let light = &crossing.light.0;
+            return Err(format!("where a crossing for people on foot at {light} would be there is none"));
+        }
     }
-    Ok(Turn { junctions, edges })
+    Ok(())
 }
 
 fn differ(a: &Edge, b: &Edge) -> Option<String> {
     if a.lanes.len() != b.lanes.len() {
         return Some(format!("have {} and {} lanes", a.lanes.len(), b.lanes.len()));
+    }
+    if a.priority != b.priority {
+        return Some(format!("have the priorities {} and {}", a.priority, b.priority));
     }
     a.lanes.iter().zip(&b.lanes).find_map(|(a, b)| {
         if (a.length - b.length).abs() > NEAR {
@@ -156,7 +246,9 @@ fn phases(city: &City, quarters: usize, i: usize, image: usize, edges: &[usize])
     for (side, from) in COMPASS.into_iter().enumerate() {
         let (a, b) = (&here.approaches[side], &there.approaches[(side + quarters) % 4]);
         let same = match (a, b) {
-            (Some(a), Some(b)) => edges[a.edge] == b.edge && a.links.len() == b.links.len(),
+            (Some(a), Some(b)) => {
+                edges[a.edge] == b.edge && a.links.len() == b.links.len() && a.others.len() == b.others.len()
+            }
             (None, None) => true,
             _ => false,
         };

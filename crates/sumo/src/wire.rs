@@ -17,6 +17,10 @@ pub mod id {
     pub const STEP: u8 = 0x02;
     /// The end.
     pub const CLOSE: u8 = 0x7f;
+    /// Ask for something about the simulation.
+    pub const ASK_SIMULATION: u8 = 0xab;
+    /// An option that SUMO was started with.
+    pub const OPTION: u8 = 0x32;
     /// Set something about a light.
     pub const SET_LIGHT: u8 = 0xc2;
     /// Tell the variables of a light after every step.
@@ -129,6 +133,11 @@ impl Frame {
             }
         }
         self.0.extend_from_slice(&body.0);
+    }
+
+    /// Ask for an option that SUMO was started with.
+    pub fn ask_option(&mut self, option: &str) {
+        self.command(id::ASK_SIMULATION, Body::default().bytes(&[id::OPTION]).string(option));
     }
 
     /// Go on to this second.
@@ -352,6 +361,21 @@ impl<'a> Reader<'a> {
         self.status(id::VERSION)?;
         self.head()?;
         Ok((self.int()?, self.string()?))
+    }
+
+    /// The answer to [`Frame::ask_option`].
+    ///
+    /// # Errors
+    /// If this is no such answer.
+    pub fn option(&mut self) -> Result<String> {
+        self.status(id::ASK_SIMULATION)?;
+        self.head()?;
+        self.byte()?;
+        self.string()?;
+        match self.value()? {
+            Value::Text(text) => Ok(text),
+            other => Err(Garbled(format!("an option is {other:?}"))),
+        }
     }
 
     /// What one subscription tells.

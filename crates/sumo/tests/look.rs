@@ -68,12 +68,15 @@ fn phases_are_safe() {
     for name in ["grid-3x3", "removed", "extra"] {
         let city = city(name);
         for junction in &city.junctions {
-            // The net numbers the links of a junction in the order of their places.
-            let mut places: Vec<usize> =
-                junction.approaches.iter().flatten().flat_map(|a| a.links.iter().map(|l| l.0)).collect();
-            places.sort_unstable();
             let yields = &city.net.nodes[junction.node].yields;
-            assert_eq!(yields.len(), places.len(), "{name} {}", junction.light);
+            let own = city
+                .net
+                .links
+                .iter()
+                .filter(|l| l.light.as_ref().is_some_and(|(light, _)| *light == junction.light));
+            let mut places = vec![usize::MAX; yields.len()];
+            own.for_each(|l| places[l.request] = l.light.as_ref().unwrap().1);
+            assert!(places.iter().all(|&p| p != usize::MAX), "{name} {}", junction.light);
             for state in junction.phases.iter().flatten().map(String::as_bytes) {
                 for (a, row) in yields.iter().enumerate() {
                     for (b, _) in row.iter().enumerate().filter(|(_, must)| **must) {
@@ -107,4 +110,135 @@ fn files_that_are_no_nets_are_refused_with_a_reason() {
     }
     let error = Net::read(Path::new("/nowhere.net.xml")).unwrap_err().to_string();
     assert!(error.contains("/nowhere.net.xml"), "{error}");
+}
+
+fn text_of(name: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/nets").join(format!("{name}.net.xml"));
+    std::fs::read_to_string(path).unwrap()
+}
+
+/// A junction with pavements, cycle tracks, crossings and cars that turn back: agents see lanes for cars, and everybody gets a green
+/// at some time.
+#[test]
+fn people_on_foot_and_bicycles_are_led_and_not_seen() {
+    let city = city("walk");
+    // The ends of roads have lights for those who turn back there; nobody has a choice at one.
+    assert_eq!(city.junctions.len(), 1);
+    let junction = &city.junctions[0];
+    for approach in junction.approaches.iter().map(|a| a.as_ref().unwrap()) {
+        assert_eq!(approach.lanes, [2]);
+        assert!(approach.links.iter().all(|l| l.1 == 2) && approach.others.len() == 3);
+    }
+    assert_eq!(city.entries.len(), 4);
+    assert_eq!(symmetry::group(&symmetry::turns(&city)), "C4");
+    let states: Vec<&[u8]> = junction.phases.iter().flatten().map(|s| s.as_bytes()).collect();
+    let ever = |place: usize| states.iter().any(|s| matches!(s[place], b'G' | b'g'));
+    assert!((0..states[0].len()).all(ever), "somebody never goes");
+    // In a phase for an axis, the crossings over the roads of the other axis are green.
+    let crossings: Vec<usize> =
+        city.net.crossings.iter().filter(|c| c.light.0 == junction.light).map(|c| c.light.1).collect();
+    assert_eq!(crossings.len(), 4);
+    for state in &states[..2] {
+        assert_eq!(crossings.iter().filter(|&&place| state[place] == b'G').count(), 2);
+    }
+    for (crossing, state) in city.net.crossings.iter().flat_map(|c| states[..2].iter().map(move |s| (c, s))) {
+        if crossing.light.0 != junction.light || state[crossing.light.1] != b'G' {
+            continue;
+        }
+        for approach in junction.approaches.iter().flatten() {
+            for link in approach.links.iter().filter(|l| crossing.edges.contains(&l.3)) {
+                assert_ne!(state[link.0], b'G', "a car goes where people cross");
+            }
+            assert!(
+                !crossing.edges.contains(&approach.edge) || approach.links.iter().all(|l| state[l.0] == b'r')
+            );
+        }
+    }
+}
+
+/// Letters belong to the places that the net says, whatever the order of its links.
+#[test]
+fn links_are_known_by_their_places() {
+    let grid = text_of("grid-2x2");
+    let mirrored: Vec<String> = grid
+        .lines()
+        .map(|line| match line.contains("tl=\"A0\"") {
+            false => line.into(),
+            true => {
+                let start = line.find("linkIndex=\"").unwrap() + 11;
+                let end = start + line[start..].find('"').unwrap();
+                let place: usize = line[start..end].parse().unwrap();
+                format!("{}{}{}", &line[..start], 11 - place, &line[end..])
+            }
+        })
+        .collect();
+    let [usual, other] =
+        [grid, mirrored.join("\n")].map(|text| City::new(Net::parse(&text).unwrap()).unwrap());
+    for (a, b) in usual.junctions.iter().zip(&other.junctions) {
+        let expected = a.phases.clone().map(|state| match a.light == "A0" {
+            true => state.map(|s| s.chars().rev().collect()),
+            false => state,
+        });
+        assert_eq!(b.phases, expected, "{}", a.light);
+    }
+    // It is still the same net.
+    assert_eq!(symmetry::group(&symmetry::turns(&other)), "C4");
+}
+
+/// Roads beside each other, and junctions without lights: a change at one of them is seen.
+#[test]
+fn what_has_no_light_counts_too() {
+    let text = text_of("parallel");
+    let found = |text: &str| symmetry::turns(&City::new(Net::parse(text).unwrap()).unwrap());
+    assert_eq!(symmetry::group(&found(&text)), "C4", "{}", symmetry::words(&found(&text)));
+    let slower = |road: &str| {
+        let change = |line: &str| match line.contains(&format!("<lane id=\"{road}_0\"")) {
+            true => line.replace("speed=\"13.89\"", "speed=\"8.33\""),
+            false => line.to_string(),
+        };
+        text.lines().map(change).collect::<Vec<_>>().join("\n")
+    };
+    for road in ["a1", "b1"] {
+        let said = symmetry::words(&found(&slower(road)));
+        assert!(said.contains("m/s: no turn") && said.contains(road), "{said}");
+    }
+    let kind =
+        text.replace("<junction id=\"m2\" type=\"priority\"", "<junction id=\"m2\" type=\"allway_stop\"");
+    let said = symmetry::words(&found(&kind));
+    assert!(said.contains("of the kind allway_stop"), "{said}");
+    let important = text.replace(
+        "<edge id=\"in3\" from=\"m3\" to=\"c\" priority=\"-1\"",
+        "<edge id=\"in3\" from=\"m3\" to=\"c\" priority=\"5\"",
+    );
+    let said = symmetry::words(&found(&important));
+    assert!(said.contains("have the priorities"), "{said}");
+    // At m2 nobody yields any more.
+    let start = text.find("<junction id=\"m2\"").unwrap();
+    let end = start + text[start..].find("</junction>").unwrap();
+    let lines = text[start..end].lines().map(|line| match line.find("response=\"") {
+        Some(at) => {
+            let from = at + 10;
+            let to = from + line[from..].find('"').unwrap();
+            format!("{}{}{}", &line[..from], line[from..to].replace('1', "0"), &line[to..])
+        }
+        None => line.into(),
+    });
+    let calm = format!("{}{}{}", &text[..start], lines.collect::<Vec<_>>().join("\n"), &text[end..]);
+    let said = symmetry::words(&found(&calm));
+    assert!(said.contains("others have to yield"), "{said}");
+}
+
+#[test]
+fn lanes_that_cannot_be_driven_are_refused_in_a_line() {
+    let grid = text_of("grid-2x2");
+    for (from, to, part) in [
+        ("speed=\"13.89\"", "speed=\"0\"", "is 0 m/s; it has to be more than 0"),
+        ("speed=\"13.89\"", "speed=\"nan\"", "is NaN"),
+        ("speed=\"13.89\"", "speed=\"-1\"", "is -1 m/s"),
+        ("length=\"", "length=\"-", "it has to be more than 0"),
+        ("x=\"", "x=\"inf\" q=\"", "is inf"),
+    ] {
+        let error = Net::parse(&grid.replace(from, to)).unwrap_err().to_string();
+        assert!(error.contains(part) && !error.contains('\n'), "{error}");
+    }
 }

@@ -25,7 +25,11 @@ function reasons(counts) {
   return some.length ? some.map(([why, n]) => `${n} ${why.replaceAll("_", " ")}`).join(", ") : "none";
 }
 
-const text = (value) => (value === null || value === undefined ? "-" : String(value));
+// A choice is a number, and a vector a list of them.
+function text(value) {
+  if (value === null || value === undefined) return "-";
+  return Array.isArray(value) ? `(${value.map((x) => x.toFixed(2)).join(", ")})` : String(value);
+}
 const share = (part, whole) => (whole ? `${part} of ${whole}` : text(part));
 
 function live(found) {
@@ -49,8 +53,9 @@ function live(found) {
       const decides = m.name === "world" ? "" : text(status.action ?? world?.actions?.[index]);
       const step = m.status ? `${text(status.episode)} / ${text(status.step)}` : "";
       const dropped = m.name === "world" ? status.dropped_by_world : status.dropped_by_agents;
-      const missed = m.status ? share(status.missed, status.expected) : "";
-      return [m.name, there, step, decides, missed, m.status ? reasons(dropped) : ""];
+      // An agent of a world says nothing of itself; the world knows from its answers what it missed and dropped.
+      const said = m.status ? { missed: status.missed, expected: status.expected, dropped } : world?.each?.[index];
+      return [m.name, there, step, decides, said ? share(said.missed, said.expected) : "", said ? reasons(said.dropped) : ""];
     }),
   );
 }

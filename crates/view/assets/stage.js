@@ -196,7 +196,8 @@ async function step(pace, shown = true) {
   if (now.end !== "running" || !now.answer) return;
   const { answer: before, steps, total, end } = now;
   const answer = await ask("/api/episode", question({ state: before.state, streams: before.streams, step: true }));
-  now.history.push({ answer: before, steps, total, end });
+  // A world that does not save its state cannot go back.
+  if (!answer.state?.live) now.history.push({ answer: before, steps, total, end });
   if (now.history.length > HISTORY) now.history.shift();
   Object.assign(now, { answer, steps: steps + 1, total: total + answer.reward, end: answer.end });
   if (shown) draw(before.here.scene, pace);
@@ -284,7 +285,12 @@ function draw(before, glide) {
   here.svg.setAttribute("aria-label", `The world as it is: ${answer.title}`);
   $("assumed").hidden = !answer.assumed;
   say($("assumed"), answer.assumed ?? "");
+  $("asymmetry").hidden = !answer.asymmetry;
+  const left = (answer.asymmetry ?? []).map(([layer, norm]) => `${layer} ${number(norm)}`);
+  say($("asymmetry"), left.length ? `How far each layer has left the symmetry: ${left.join(", ")}.` : "");
   here.draw({ state, view, marks: world.marks, chosen: now.agent, before, pace: glide, waiting: wanted !== null });
+  // Only a state that can be saved can be turned.
+  document.body.dataset.live = state?.live ? "yes" : "no";
   if (twin) {
     const off = [];
     twin.agents.forEach((image, i) => (off[image] = Math.max(...twin.differences[i])));
@@ -306,7 +312,8 @@ function draw(before, glide) {
   details.features($("features"), $("inside-note"), { here: view, twin, agent: now.agent });
 }
 
-const ENDINGS = { terminated: "The episode is over.", truncated: "The episode was cut off at its step limit." };
+const ENDINGS = { terminated: "The episode is over.", truncated: "The episode was cut off at its step limit.",
+  abandoned: "The simulator died; the episode does not count." };
 
 /** What can be done in a scene, in a few words. */
 function hint({ items }) {

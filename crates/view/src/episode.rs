@@ -1,4 +1,5 @@
-//! An episode, one request at a time. The page holds the state and sends it along; the server keeps nothing.
+//! An episode, one request at a time. The page holds the state and sends it along; the server keeps nothing, unless the world
+//! does not save its state (`live.rs`).
 //!
 //! Without a state, an episode begins. With one, the policy looks at it; with `edit`, something in it is moved or pressed
 //! first; with `step`, the team acts. The random streams travel as their seed and positions, so an episode is the one that
@@ -6,6 +7,7 @@
 
 use crate::asked::{Fields, must_be, needed, whole};
 use crate::error::{Answer, Refusal};
+use crate::live::{Episode, Live};
 use crate::models::Model;
 use crate::{look, settings, symmetry};
 use equimarl_learn::{Choice, check_fit, decide};
@@ -79,23 +81,75 @@ fn two(positions: Vec<String>) -> Answer<[String; 2]> {
 }
 
 /// Answers for a model in its world.
-pub(crate) fn answer(registry: &Registry, model: &Model, ask: &Ask) -> Answer<Value> {
+pub(crate) fn answer(registry: &Registry, model: &Model, ask: &Ask, live: &Live) -> Answer<Value> {
     let world = settings::asked(registry, &model.world, &ask.settings)?;
+    let registry = match &model.files {
+        Some(folder) if registry.same_files(&world, &model.world) => &registry.beside(folder),
+        _ => registry,
+    };
+    let title = registry.title(&world);
+    let [mut chance, choice] = streams(ask)?;
+    if let Some(ticket) = ask.state.as_ref().filter(|state| Live::is_ticket(state)) {
+        if ask.edit.is_some() {
+            return Err(Refusal::impossible(
+                "this world does not save its state, so nothing in it can be moved",
+            ));
+        }
+        return go_on(live, live.take(ticket, &title)?, (model, &title), ask, [chance, choice]);
+    }
     let mut envs = settings::make(registry, &world)?;
-    let policy = &model.policy;
-    check_fit(envs.spec(), policy.config())?;
-    let [mut chance, mut choice] = streams(ask)?;
+    check_fit(envs.spec(), model.policy.config())?;
     begin(&mut *envs, ask, &mut chance)?;
+    if envs.exact().is_none() {
+        return go_on(live, live.begin(title.clone(), envs), (model, &title), ask, [chance, choice]);
+    }
+    let (mut answer, _) = play(&mut *envs, (model, &title), ask, [chance, choice])?;
+    answer["state"] = state(&*envs)?;
+    Ok(answer)
+}
+
+/// The same in an episode that the server keeps.
+fn go_on(
+    live: &Live,
+    mut episode: Episode,
+    team: (&Model, &str),
+    ask: &Ask,
+    streams: [Stream; 2],
+) -> Answer<Value> {
+    let (mut answer, end) = play(&mut *episode.envs, team, ask, streams)?;
+    if ask.step {
+        episode.stepped();
+    }
+    answer["state"] = episode.ticket().json();
+    // What a simulator lost cannot be looked at again.
+    if end != End::Abandoned {
+        live.put(episode);
+    }
+    Ok(answer)
+}
+
+/// A step, if one is wanted, and what the policy says then.
+fn play(
+    envs: &mut dyn Envs,
+    (model, title): (&Model, &str),
+    ask: &Ask,
+    [mut chance, mut choice]: [Stream; 2],
+) -> Answer<(Value, End)> {
+    let policy = &model.policy;
+    let saves = envs.exact().is_some();
     let mut answer = json!({});
+    let tokens = look::tokens(policy, envs);
     let mut actions = Joint::default();
     let mut end = End::Running;
     if ask.step {
-        let (said, _) = look::forward(policy, &*envs)?;
+        let (said, _) = look::forward(policy, envs, &tokens)?;
         let way = if ask.greedy { Choice::Greedy } else { Choice::Sampled };
         actions = decide(policy, way, &said.log_probabilities, envs.spec(), &mut choice);
-        put_stream(&mut *envs, &chance)?;
-        let outcome = actions.step(&mut *envs, 0)?;
-        chance = stream_of(&*envs)?;
+        if saves {
+            put_stream(envs, &chance)?;
+        }
+        let outcome = actions.step(envs, 0)?;
+        chance = stream_of(envs)?;
         end = outcome.end;
         let words = match end {
             End::Running => "running",
@@ -108,21 +162,24 @@ pub(crate) fn answer(registry: &Registry, model: &Model, ask: &Ask) -> Answer<Va
     }
     let acts = GroupAction::new(envs.spec())?;
     let start = Instant::now();
-    let (said, layers) = look::forward(policy, &*envs)?;
+    let (said, layers) = look::forward(policy, envs, &tokens)?;
     answer["microseconds"] = json!(start.elapsed().as_micros() as u64);
     answer["streams"] = json!([position(&chance)?, position(&choice)?]);
     answer["world"] = look::world(envs.spec(), &acts.group);
-    answer["title"] = json!(registry.title(&world));
+    answer["title"] = json!(title);
     answer["assumed"] = json!(model.assumed);
-    answer["measure"] = look::measure(&*envs, end);
-    answer["state"] = state(&*envs)?;
-    answer["here"] = look::view(policy, &*envs, &actions, (&said, &layers), &ask.pictures)?;
-    answer["elements"] = symmetry::elements(policy, &acts)?;
-    if let Some(name) = &ask.element {
-        let team = (policy, &acts);
-        answer["twin"] = symmetry::twin(team, &*envs, &actions, &said, name, &ask.pictures)?;
+    if !model.asymmetry.is_empty() {
+        answer["asymmetry"] = json!(model.asymmetry);
     }
-    Ok(answer)
+    answer["measure"] = look::measure(envs, end);
+    answer["here"] = look::view(policy, envs, &actions, (&said, &layers), &ask.pictures)?;
+    answer["elements"] = symmetry::elements(policy, &acts)?;
+    // Only a state that can be transformed has a twin.
+    if let Some(name) = ask.element.as_ref().filter(|_| saves) {
+        let team = (policy, &acts);
+        answer["twin"] = symmetry::twin(team, envs, &actions, &said, name, &ask.pictures)?;
+    }
+    Ok((answer, end))
 }
 
 /// Puts the world into the state that is asked about, changed as somebody did by hand.

@@ -32,6 +32,7 @@ mod find;
 mod fleet;
 mod guard;
 mod lines;
+mod live;
 mod look;
 mod models;
 mod runs;

@@ -2,10 +2,10 @@
 
 use crate::error::{Answer, Refusal};
 use equimarl_group::{Group, Rep, Symmetry};
-use equimarl_learn::observe;
+use equimarl_learn::observe_with;
 use equimarl_nn::{Features, Gaussian, Policy, PolicyOutput, Sharing};
 use equimarl_worlds::scene::{ActionMark, Scene};
-use equimarl_worlds::{Edges, End, Envs, Joint, Spec};
+use equimarl_worlds::{Edges, End, Envs, Joint, Spec, Token};
 use serde_json::{Map, Value, json};
 
 /// What is seen by so many agents in one answer.
@@ -15,8 +15,18 @@ const MAX_ITEMS: usize = 20_000;
 
 /// What the policy says of one state, each picture encoded by itself: sharing turned pictures would make every network
 /// look equivariant.
-pub(crate) fn forward(policy: &Policy, envs: &dyn Envs) -> Answer<(PolicyOutput, Vec<Features>)> {
-    Ok(policy.explain(&observe(envs, policy.config(), &Sharing::None)?)?)
+pub(crate) fn forward(
+    policy: &Policy,
+    envs: &dyn Envs,
+    tokens: &[Token],
+) -> Answer<(PolicyOutput, Vec<Features>)> {
+    Ok(policy.explain(&observe_with(envs, tokens, policy.config(), &Sharing::None)?)?)
+}
+
+/// The tokens of agents on the page, if the policy has some: always the same, since states are edited by hand and belong to no
+/// episode.
+pub(crate) fn tokens(policy: &Policy, envs: &dyn Envs) -> Vec<Token> {
+    Token::team(0, 0, envs.spec().agents, policy.token_order())
 }
 
 /// Down and right: where the arrows point that show vectors.

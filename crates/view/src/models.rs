@@ -27,6 +27,10 @@ pub(crate) struct Model {
     pub world: WorldConfig,
     /// What had to be assumed of its world.
     pub assumed: Option<String>,
+    /// Of a relaxed network: how far each layer's weights are from equivariant ones.
+    pub asymmetry: Vec<(String, f64)>,
+    /// Where files are kept that the world is made from.
+    pub files: Option<PathBuf>,
 }
 
 /// A file and when it was last written; no file for untrained teams.
@@ -167,17 +171,18 @@ fn of_file(registry: &Registry, file: &Path) -> Result<Model> {
         Ok(found) => found,
         Err(error) => {
             let Ok(snapshot) = Snapshot::load(registry, file) else { return Err(unusable(&error)) };
-            let (policy, world) = (snapshot.network.policy()?, snapshot.config.world);
-            return Ok(Model { policy, world, assumed: None });
+            let (policy, asymmetry) = (snapshot.network.policy()?, snapshot.network.asymmetry());
+            let (world, files) = (snapshot.config.world, RunFolder::world_of(file));
+            return Ok(Model { policy, world, assumed: None, asymmetry, files });
         }
     };
     let known = world_of(registry, &metadata).map_err(|e| unusable(&e))?;
     let beside = || RunFolder::at(file.parent()?).read_config(registry).ok().map(|config| config.world);
     let of_run = known.assumed.as_ref().and_then(|_| beside()).filter(|w| w.name == known.world.name);
-    let policy = network.policy()?;
+    let (policy, asymmetry, files) = (network.policy()?, network.asymmetry(), RunFolder::world_of(file));
     Ok(match of_run {
-        Some(world) => Model { policy, world, assumed: None },
-        None => Model { policy, world: known.world, assumed: known.assumed },
+        Some(world) => Model { policy, world, assumed: None, asymmetry, files },
+        None => Model { policy, world: known.world, assumed: known.assumed, asymmetry, files },
     })
 }
 
@@ -196,7 +201,8 @@ fn fresh(registry: &Registry, world: &WorldConfig, kind: NetworkKind) -> Answer<
     }
     // Teams that act by vectors begin without any opinion.
     network.enliven(2.0, &mut || stream.normal());
-    Ok(Model { policy: network.policy()?, world: world.clone(), assumed: None })
+    let asymmetry = network.asymmetry();
+    Ok(Model { policy: network.policy()?, world: world.clone(), assumed: None, asymmetry, files: None })
 }
 
 impl From<Error> for Refusal {

@@ -4,6 +4,7 @@ use crate::asked::Fields;
 use crate::error::{Answer, Error, Refusal, Result};
 use crate::events::News;
 use crate::guard::{self, Guard};
+use crate::live::Live;
 use crate::models::Models;
 use crate::runs::Runs;
 use crate::{assets, curves, episode};
@@ -61,6 +62,7 @@ pub(crate) struct App {
     pub registry: Registry,
     pub runs: Runs,
     pub models: Models,
+    pub live: Live,
     news: News,
 }
 
@@ -86,7 +88,7 @@ impl Server {
         }
         let registry = options.registry.clone();
         let (runs, models) = (Runs::new(&registry, root), Models::new(&registry, file)?);
-        let app = App { registry, runs, models, news: News::new() };
+        let app = App { registry, runs, models, news: News::new(), live: Live::default() };
         let listener = listen(options)?;
         let address = listener.local_addr().map_err(Error::Start)?;
         let guard = Arc::new(Guard::new(address.port(), &options.allow_hosts));
@@ -167,7 +169,8 @@ async fn draw(State(app): State<Arc<App>>, request: Request) -> Answer<Response>
 
 async fn play(State(app): State<Arc<App>>, request: Request) -> Answer<Response> {
     let ask = episode::Ask::of(body(request).await?)?;
-    work(move || episode::answer(&app.registry, &*app.models.get(&ask.model, &app.runs)?, &ask)).await
+    work(move || episode::answer(&app.registry, &*app.models.get(&ask.model, &app.runs)?, &ask, &app.live))
+        .await
 }
 
 #[derive(Deserialize)]

@@ -59,13 +59,7 @@ fn value(option: &Opt, said: &Json) -> Answer<Value> {
 pub(crate) fn make(registry: &Registry, world: &WorldConfig) -> Answer<Box<dyn Envs>> {
     let largest = registry.get(&world.name)?.symmetries(&world.settings).largest;
     let envs = registry.make(world, &largest.parse()?, 1)?;
-    let (name, agents) = (&world.name, envs.spec().agents);
-    if envs.exact().is_none() {
-        return Err(Refusal::impossible(format!(
-            "the world `{name}` cannot be shown step by step, because it does not save its state; `equimarl play` with \
-             --watch or --gif shows it"
-        )));
-    }
+    let agents = envs.spec().agents;
     if agents > MAX_AGENTS {
         return Err(Refusal::impossible(format!(
             "this world has {agents} agents, and the page shows at most {MAX_AGENTS}"

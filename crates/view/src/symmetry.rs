@@ -5,7 +5,7 @@ use crate::error::{Answer, Refusal};
 use crate::look::{self, forward};
 use equimarl_group::{Element, Group, Plane, Symmetry};
 use equimarl_nn::{Policy, PolicyOutput};
-use equimarl_worlds::{Envs, GroupAction, Joint};
+use equimarl_worlds::{Envs, GroupAction, Joint, Token};
 use serde_json::{Value, json};
 
 /// All turns of this world, how they move the plane, and which of them the network has built in.
@@ -60,7 +60,8 @@ pub(crate) fn twin(
     }
     let exact = envs.exact().ok_or_else(|| Refusal::impossible("this world cannot be turned"))?;
     let turned = exact.transformed(g)?;
-    let (there, there_layers) = forward(policy, &*turned)?;
+    let tokens = Token::transformed(&look::tokens(policy, envs), acts, g);
+    let (there, there_layers) = forward(policy, &*turned, &tokens)?;
     let (agents, actions) = (envs.spec().agents, policy.actions());
     let to_agent: Vec<usize> = (0..agents).map(|i| acts.agent(g, i)).collect();
     let to_action = moved_wishes(policy, acts, g)?;

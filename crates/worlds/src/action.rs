@@ -304,6 +304,11 @@ impl GroupAction {
         self.agents.as_ref().map_or(agent, |all| all[g][agent])
     }
 
+    /// How many actions an agent chooses from; 0 if it acts by vectors.
+    pub fn choices(&self) -> usize {
+        self.actions.first().map_or(0, Vec::len)
+    }
+
     /// The action that the agent takes in the transformed world when it takes `action` here.
     #[inline]
     pub fn action(&self, g: Element, action: usize) -> usize {

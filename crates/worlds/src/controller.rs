@@ -3,12 +3,18 @@
 use crate::error::{Error, Result};
 use crate::spec::Region;
 use crate::stream::Stream;
-use crate::world::World;
+use crate::world::{End, World};
 
 /// A policy for the whole team.
 pub trait Controller {
     /// The name that the command line knows it by.
     fn name(&self) -> &str;
+
+    /// Episode number `episode` of `seed` begins; one that a simulator lost begins again.
+    fn begin(&mut self, _seed: u64, _episode: u64) {}
+
+    /// It is over.
+    fn end(&mut self, _how: End) {}
 
     /// Writes one action per agent. Randomness comes from `stream`, never from `world`'s own stream, so that all
     /// controllers meet the same episodes.

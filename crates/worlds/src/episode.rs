@@ -153,6 +153,7 @@ pub fn watched_episode<E: From<Error>>(
     'again: loop {
         let mut choice = Stream::new(seed, Purpose::EvaluationAction, index);
         envs.start(0, Stream::new(seed, Purpose::Evaluation, index))?;
+        controller.begin(seed, index);
         let (mut tally, mut total, mut length) = (Tally::default(), 0.0, 0);
         watch(Moment { world: envs.world(0), actions: &Joint::default(), step: 0, total })?;
         loop {
@@ -168,6 +169,7 @@ pub fn watched_episode<E: From<Error>>(
             length += 1;
             watch(Moment { world, actions: &actions, step: length, total })?;
             if outcome.end != End::Running {
+                controller.end(outcome.end);
                 let measures = tally.finish(world, outcome.end);
                 return Ok(Episode { total, length, end: outcome.end, measures });
             }

@@ -41,6 +41,7 @@ pub mod spread;
 mod stream;
 pub mod tag;
 mod terminal;
+mod token;
 pub mod traffic;
 pub mod wildlife;
 mod world;
@@ -59,7 +60,7 @@ pub use episode::{
 pub use error::{Error, Result};
 pub use joint::Joint;
 pub use nearest::nearest;
-pub use registry::{Definition, FirstFormat, OwnAudit, Registry, Solved, Symmetries, builtin};
+pub use registry::{Definition, FirstFormat, KEPT_IN, OwnAudit, Registry, Solved, Symmetries, builtin};
 pub use replay::{play_script, replay};
 pub use settings::{Opt, ParseFlag, Settings, Shorthand, Value, WorldConfig};
 pub use spec::{
@@ -69,6 +70,7 @@ pub use spec::{
 pub use spread::Spread;
 pub use stream::{Purpose, Stream, StreamState};
 pub use tag::Tag;
+pub use token::Token;
 pub use traffic::{Traffic, TrafficOptions};
 pub use wildlife::Wildlife;
 pub use world::{Edges, End, Exact, Outcome, World};

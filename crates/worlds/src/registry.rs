@@ -9,6 +9,8 @@ use crate::settings::{Opt, Settings, Shorthand, WorldConfig};
 use crate::spec::{Described, Home};
 use equimarl_group::Group;
 use std::fmt;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// What a program needs to know of a world before there is one.
@@ -81,6 +83,20 @@ pub trait Definition: Send + Sync {
     /// If it cannot.
     fn solve(&self, _settings: &Settings, _episodes: usize) -> Result<Solved> {
         Err(Error::BadWorld(format!("the best possible return in `{}` is not known", self.name())))
+    }
+
+    /// Options that name files. Runs keep copies of them, so that they are whole by themselves.
+    fn files(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// Writes what else a world with these settings is made from into a folder for a run to keep. Settings from there on have the
+    /// folder's name under [`KEPT_IN`].
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    fn keep(&self, _settings: &Settings, _folder: &Path) -> Result<()> {
+        Ok(())
     }
 
     /// What a text for people says of a state in [`Definition::replay`].
@@ -185,10 +201,15 @@ fn unusual(options: &[Opt], settings: &Settings) -> Vec<(&'static str, String)> 
     options.iter().filter(differs).filter_map(value).collect()
 }
 
+/// The key under which a world that names files hears where copies of them are kept.
+pub const KEPT_IN: &str = "kept_in";
+
 /// Worlds by name. Clones are cheap and share the definitions.
 #[derive(Clone, Default)]
 pub struct Registry {
     worlds: Vec<Arc<dyn Definition>>,
+    /// Where copies of files are that settings name.
+    kept: Option<Arc<Path>>,
 }
 
 impl fmt::Debug for Registry {
@@ -205,7 +226,7 @@ pub fn builtin() -> Registry {
         Arc::new(crate::spread::Definition),
         Arc::new(crate::tag::Definition),
     ];
-    Registry { worlds: worlds.into() }
+    Registry { worlds: worlds.into(), kept: None }
 }
 
 impl Registry {
@@ -271,8 +292,65 @@ impl Registry {
     /// # Errors
     /// If there is no such world, its settings do not make one, or the group does not act on what its agents see.
     pub fn make(&self, world: &WorldConfig, group: &Group, count: usize) -> Result<Box<dyn Envs>> {
-        let settings = self.complete(world)?.settings;
+        let mut settings = self.complete(world)?.settings;
+        if let Some(folder) = &self.kept {
+            settings = self.with_kept(world, folder).settings;
+            if !self.get(&world.name)?.files().is_empty() {
+                settings.set(KEPT_IN, folder.to_string_lossy().as_ref());
+            }
+        }
         self.get(&world.name)?.make(&settings, group, count)
+    }
+
+    /// The same worlds; those that name files are made from the copies in this folder, where there are any.
+    pub fn beside(&self, folder: &Path) -> Registry {
+        Registry { kept: Some(folder.into()), ..self.clone() }
+    }
+
+    /// The world with files in this folder instead of those that it names, where copies of them are there.
+    pub fn with_kept(&self, world: &WorldConfig, folder: &Path) -> WorldConfig {
+        let mut world = self.complete(world).unwrap_or_else(|_| world.clone());
+        for (key, _, copy) in self.named_files(&world, folder) {
+            if copy.is_file() {
+                world.settings.set(key, copy.to_string_lossy().as_ref());
+            }
+        }
+        world
+    }
+
+    /// Copies all that a world is made from into a folder, which is made if there is anything.
+    ///
+    /// # Errors
+    /// If something is not there or cannot be written.
+    pub fn keep(&self, world: &WorldConfig, folder: &Path) -> Result<()> {
+        let world = self.complete(world)?;
+        for (_, file, copy) in self.named_files(&world, folder) {
+            let above = copy.parent().unwrap_or(folder);
+            let done = fs::create_dir_all(above).and_then(|()| fs::copy(&file, &copy));
+            done.map_err(|error| {
+                let (from, to) = (file.display(), above.display());
+                Error::BadWorld(format!("{from} cannot be copied into {to}, where a run keeps it: {error}"))
+            })?;
+        }
+        self.get(&world.name)?.keep(&world.settings, folder)
+    }
+
+    /// Whether two worlds name the same files.
+    pub fn same_files(&self, a: &WorldConfig, b: &WorldConfig) -> bool {
+        let folder = Path::new("");
+        let files = |world| self.named_files(world, folder);
+        files(a) == files(b)
+    }
+
+    /// The files that a world names, by option, and where copies of them are kept.
+    fn named_files(&self, world: &WorldConfig, folder: &Path) -> Vec<(&'static str, PathBuf, PathBuf)> {
+        let Ok(found) = self.get(&world.name) else { return vec![] };
+        let file = |&key: &&'static str| {
+            let path = PathBuf::from(world.settings.text(key).ok()?);
+            let copy = folder.join(key).join(path.file_name()?);
+            Some((key, path, copy))
+        };
+        found.files().iter().filter_map(file).collect()
     }
 
     /// The definition with this name.

@@ -52,6 +52,9 @@ pub struct Spec {
     pub actions: Actions,
     /// What is measured besides return and length, by [`crate::World::measure`].
     pub measures: Vec<Measure>,
+    /// Those of them, by name, that hide failures if nobody looks: they are shown wherever something is shown.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub alarms: Vec<String>,
     /// Values of what is shown first that count as milestones on the way.
     pub thresholds: Vec<f64>,
     /// Controllers that come with the world, besides `random`, for [`crate::World::control`]. One that takes a number after
@@ -273,6 +276,7 @@ impl Spec {
             edge: String::new(),
             actions,
             measures: vec![],
+            alarms: vec![],
             thresholds: vec![],
             controllers: vec![],
             references: vec![],

@@ -29,6 +29,10 @@ pub enum Purpose {
     Audit,
     /// Resampling of runs in statistics.
     Resampling,
+    /// Tokens of agents while they learn.
+    Token,
+    /// Tokens of agents in evaluation, in play and in fleets.
+    EvaluationToken,
 }
 
 /// A stream of random numbers that can be saved and continued.

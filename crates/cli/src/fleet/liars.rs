@@ -44,13 +44,14 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     let team = Team::load(&args.model, None, &args.size)?;
     let clip =
         team.clip.clone().context("the model file has no message ranges; add them with `fleet ranges`")?;
-    let defences = [Robust::Off, Robust::Clip, Robust::Trimmed];
+    let mut defences = vec![Robust::Off, Robust::Clip, Robust::Trimmed];
+    defences.retain(|robust| *robust != Robust::Trimmed || team.policy.can_trim());
     let (mut rows, mut found) = (vec![], vec![]);
     let waiting = Waiting::for_("studies", Some((defences.len() * Lie::ALL.len()) as u64));
     for robust in defences {
         for lie in Lie::ALL {
             let plan = LiarPlan { liar: args.liar, lie, episodes: args.episodes, seed: args.seed };
-            let defence = robust.defence(&team);
+            let defence = robust.defence(&team)?;
             let one = liar_study(team.network(), &clip, &mut *team.make()?, &defence, plan)?;
             let total = Statistic::of(&one.returns);
             let honest = lie == Lie::None;

@@ -154,6 +154,9 @@ fn text(summary: &Summary, spec: &Spec, report: &Report, seconds: f64, simulated
     if report.rejoined > 0 {
         line("agents came back", format!("{} times", report.rejoined));
     }
+    if report.abandoned > 0 {
+        line("episodes that a simulator lost", report.abandoned.to_string());
+    }
     // Not what was lost on the way: that was missed.
     line("refused by receivers", drops(&report.dropped, "by agents"));
     if report.refused.total() > 0 {

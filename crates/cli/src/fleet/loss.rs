@@ -22,7 +22,8 @@ use std::process::ExitCode;
 All teams meet the same episodes and losses. With several teams, the spread is over teams; with one, over episodes.
 
 Example:
-  equimarl fleet loss --model runs/a --model runs/b --episodes 1000 --figure loss.svg")]
+  equimarl fleet loss --model runs/a --model runs/b --episodes 1000 --figure loss.svg
+  equimarl fleet loss --model runs/a --episodes 1000 --burst 5 --figure bursts.svg")]
 pub struct Args {
     /// A trained team: a run directory or a model file. Several may be given, all of one world.
     #[arg(long, value_name = "RUN_OR_FILE", required = true)]
@@ -30,7 +31,7 @@ pub struct Args {
     /// The shares of lost messages.
     #[arg(long, value_name = "P,P,...", value_delimiter = ',', default_values_t = [0.0, 0.01, 0.05, 0.1, 0.2, 0.5])]
     drop: Vec<f64>,
-    /// Lose messages in bad spells of so many steps on average instead of one by one, the same shares of them.
+    /// Also lose the same shares in bad spells of so many steps on average, beside those that are lost one by one.
     #[arg(long, value_name = "STEPS")]
     burst: Option<f64>,
     #[command(flatten)]
@@ -50,9 +51,17 @@ pub struct Args {
     force: Force,
 }
 
+/// One curve: what agents do that hear nobody, and how messages are lost.
+#[derive(Clone, Copy, PartialEq)]
+struct Way<'a> {
+    fallback: &'a str,
+    /// The length of bad spells; without, messages are lost one by one.
+    burst: Option<f64>,
+}
+
 /// What one share of losses costs.
-struct Measured {
-    fallback: String,
+struct Measured<'a> {
+    way: Way<'a>,
     drop: f64,
     total: Statistic,
     missed: f64,
@@ -72,17 +81,23 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     let (world, spec) = (teams[0].world.name.as_str(), &teams[0].spec);
     ensure!(teams.iter().all(|team| team.world.name == world), "the teams are of different worlds");
     ensure!(!args.fallback || !spec.fallbacks.is_empty(), "the world `{world}` has no fallbacks of its own");
-    let ways: Vec<&str> = match args.fallback {
+    let fallbacks: Vec<&str> = match args.fallback {
         true => Fallback::names(spec),
         false => vec![Fallback::ALONE],
     };
+    let lengths = [None].into_iter().chain(args.burst.map(Some));
+    let ways: Vec<Way> =
+        lengths.flat_map(|burst| fallbacks.iter().map(move |fallback| Way { fallback, burst })).collect();
+    for &drop in &args.drop {
+        for way in &ways {
+            losing(drop, way.burst).check().with_context(|| format!("losses of {drop}"))?;
+        }
+    }
     let mut found = vec![];
     let waiting = Waiting::for_("shares of losses", Some((ways.len() * args.drop.len()) as u64));
-    for fallback in &ways {
+    for &way in &ways {
         for &drop in &args.drop {
-            let faults = losing(drop, args.burst);
-            faults.check().with_context(|| format!("losses of {drop}"))?;
-            found.push(measure(&teams, &run, (drop, &faults), fallback)?);
+            found.push(measure(&teams, &run, drop, way)?);
             waiting.at(found.len() as u64);
         }
     }
@@ -93,9 +108,12 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     if args.json {
         let rows: Vec<_> = found
             .iter()
-            .map(|m| json!({ "drop": m.drop, "fallback": m.fallback, "return": m.total, "missed": m.missed }))
+            .map(|m| {
+                json!({ "drop": m.drop, "burst": m.way.burst, "fallback": m.way.fallback, "return": m.total, "missed": m.missed })
+            })
             .collect();
-        let about = json!({ "world": world, "teams": teams.len(), "episodes": run.episodes, "seed": run.seed, "burst": args.burst });
+        let about =
+            json!({ "world": world, "teams": teams.len(), "episodes": run.episodes, "seed": run.seed });
         print_json(&json!({ "about": about, "loss": rows }))?;
     } else {
         let cell =
@@ -106,13 +124,19 @@ pub fn run(args: &Args) -> Result<ExitCode> {
                 let percent = |share: f64| format!("{:.1}%", 100.0 * share);
                 let mut row =
                     vec![percent(m.drop), percent(m.missed), cell(m.total.mean, 4), cell(m.total.stderr, 4)];
-                row.push(m.fallback.clone());
+                row.extend([m.way.lost(), m.way.fallback.into()]);
                 row
             })
             .collect();
-        print(&table(&["lost", "missed", "return", "standard error", "cut off"], &rows))?;
+        print(&table(&["lost", "missed", "return", "standard error", "how", "cut off"], &rows))?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+impl Way<'_> {
+    fn lost(&self) -> String {
+        self.burst.map_or("one by one".into(), |length| format!("in bursts of {length}"))
+    }
 }
 
 /// This share of messages lost: one by one, or in bad spells of this length.
@@ -123,23 +147,19 @@ fn losing(drop: f64, burst: Option<f64>) -> Faults {
     }
 }
 
-fn measure(
-    teams: &[Team],
-    run: &RunConfig,
-    (drop, faults): (f64, &Faults),
-    fallback: &str,
-) -> Result<Measured> {
+fn measure<'a>(teams: &[Team], run: &RunConfig, drop: f64, way: Way<'a>) -> Result<Measured<'a>> {
+    let faults = losing(drop, way.burst);
     let (mut means, mut all, mut missed, mut expected) = (vec![], vec![], 0, 0);
     for team in teams {
-        let way = Fallback::named(fallback, &team.spec)?;
-        let (returns, report) = play(team, team.host(run.plan(), Signer::Open)?, faults, way)?;
+        let fallback = Fallback::named(way.fallback, &team.spec)?;
+        let (returns, report) = play(team, team.host(run.plan(), Signer::Open)?, &faults, fallback)?;
         means.push(returns.iter().sum::<f64>() / returns.len() as f64);
         all.extend(returns);
         missed += report.0;
         expected += report.1;
     }
     let total = Statistic::of(if teams.len() > 1 { &means } else { &all });
-    Ok(Measured { fallback: fallback.into(), drop, total, missed: missed as f64 / expected.max(1) as f64 })
+    Ok(Measured { way, drop, total, missed: missed as f64 / expected.max(1) as f64 })
 }
 
 /// The returns, and the numbers of missed and expected messages.
@@ -155,17 +175,23 @@ fn play(team: &Team, mut host: Host, faults: &Faults, fallback: Fallback) -> Res
     Ok((host.episodes().iter().map(|e| e.total).collect(), (report.missed, report.expected)))
 }
 
-fn figure(found: &[Measured], ways: &[&str], world: &str, teams: usize) -> Chart {
-    let series = |(index, &way): (usize, &&str)| {
-        let points = found.iter().filter(|m| m.fallback == way).map(|m| Point {
+fn figure(found: &[Measured], ways: &[Way], world: &str, teams: usize) -> Chart {
+    let series = |(index, way): (usize, &Way)| {
+        let points = found.iter().filter(|m| m.way == *way).map(|m| Point {
             x: 100.0 * m.drop,
             low: m.total.mean - m.total.stderr,
             middle: m.total.mean,
             high: m.total.mean + m.total.stderr,
         });
-        let name = match way {
+        let cut_off = match way.fallback {
             Fallback::ALONE => "cut off: acts alone".into(),
             other => format!("cut off: {}", other.replace('-', " ")),
+        };
+        // Where all agents do the same, the curves differ only in how messages are lost, and the other way around.
+        let name = match ways.iter().any(|w| w.burst.is_some()) {
+            true if ways.iter().all(|w| w.fallback == way.fallback) => format!("lost {}", way.lost()),
+            true => format!("lost {}, {cut_off}", way.lost()),
+            false => cut_off,
         };
         Series { name, colour: Colour::new(index), points: points.collect() }
     };

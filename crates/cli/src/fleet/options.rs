@@ -140,9 +140,13 @@ impl Robust {
     }
 
     /// The defence of this team's agents.
-    pub fn defence(self, team: &Team) -> Defence {
-        let clip = team.clip.clone().filter(|_| self != Robust::Off);
-        Defence { clip, trimmed: self == Robust::Trimmed }
+    ///
+    /// # Errors
+    /// If they are to trim what turns mix.
+    pub fn defence(self, team: &Team) -> Result<Defence> {
+        let trimmed = self == Robust::Trimmed;
+        ensure!(!trimmed || team.policy.can_trim(), Defence::CANNOT_TRIM);
+        Ok(Defence { clip: team.clip.clone().filter(|_| self != Robust::Off), trimmed })
     }
 
     /// What people should know.

@@ -65,7 +65,7 @@ pub fn agent(args: &AgentArgs) -> Result<ExitCode> {
     device.file = Some(args.fleet.clone());
     device.faults = args.faults.faults(team.agents())?;
     device.fallback = args.faults.fallback(&team.spec)?;
-    device.defence = args.robust.defence(&team);
+    device.defence = args.robust.defence(&team)?;
     device.record = args.record.clone();
     device.stay = args.stay;
     device.ahead = (args.clock_error * 1e6) as i64;

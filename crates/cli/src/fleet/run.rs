@@ -128,7 +128,7 @@ fn in_process(args: &Args, team: &Team) -> Result<ExitCode> {
     let mut host = team.host(run.plan(), Signer::Open)?;
     let faults = args.faults.faults(team.agents())?;
     let fallback = args.faults.fallback(&team.spec)?;
-    let defence = args.robust.defence(team);
+    let defence = args.robust.defence(team)?;
     let agents: Result<Vec<Agent>> = (0..team.agents())
         .map(|index| {
             let crash = args.crash.iter().filter(|c| c.agent == index).map(|c| c.step).min();

@@ -36,7 +36,7 @@ impl Team {
     pub fn in_world(model: &Path, world: &WorldConfig) -> Result<Team> {
         let file = model_file(model)?;
         let (network, ..) = network::read(&file)?;
-        Team::new(Trained { network, world: registry().complete(world)? }, file)
+        Team::new(Trained { network, world: registry().complete(world)?, files: None }, file)
     }
 
     /// The team of a fleet file.

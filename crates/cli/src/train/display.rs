@@ -99,6 +99,10 @@ impl Display {
                         "evaluated after {steps} steps: {:.3} (greedy actions), {:.3} (sampled){gap}",
                         found.greedy.total.mean, found.sampled.total.mean
                     ));
+                    // Said whole at the end of the run.
+                    if let Some(stuck) = &found.stuck {
+                        self.say(stuck.to_string().lines().next().unwrap_or_default());
+                    }
                 }
             }
             Event::Evaluating { steps, episodes } => match &self.output {
@@ -142,12 +146,24 @@ impl Display {
                     if let Some(name) = &self.measure {
                         line[name] = json!(measure);
                     }
+                    for alarm in &progress.alarms {
+                        line[&alarm.name] = json!(alarm.value);
+                    }
+                    if progress.abandoned > 0 {
+                        line["abandoned"] = json!(progress.abandoned);
+                    }
                     print_line(&line);
                     return;
                 }
                 self.history.push(mean_return);
-                let extra =
+                let mut extra =
                     self.measure.as_ref().map_or(String::new(), |name| format!("{name} {measure:.2}  "));
+                for (name, value) in progress.alarms.iter().filter_map(|a| Some((&a.name, a.value?))) {
+                    extra += &format!("{name} {value:.0}  ");
+                }
+                if progress.abandoned > 0 {
+                    extra += &format!("abandoned {}  ", progress.abandoned);
+                }
                 let left = duration((self.steps - steps.min(self.steps)) as f64 / rate);
                 let pace = format!("{}/s  {left} left", grouped(rate.round() as u64));
                 let text = format!(

@@ -322,6 +322,9 @@ fn closing(summary: &Summary, measure: Option<&str>, folder: &Path) -> String {
         number(evaluation.map(|e| e.greedy.total.mean)),
         number(evaluation.map(|e| e.sampled.total.mean)),
     );
+    if let Some(stuck) = evaluation.and_then(|e| e.stuck.as_ref()) {
+        text += &format!("with greedy actions {stuck}\n");
+    }
     if let Some(optimum) = summary.optimum() {
         text += &format!("the best possible mean return is {optimum:.3}\n");
     }

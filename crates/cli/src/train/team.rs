@@ -3,6 +3,7 @@
 use crate::network;
 use crate::registry;
 use anyhow::{Context, Result};
+use equimarl_learn::folder::RunFolder;
 use equimarl_learn::{Method, TrainConfig, run, world_of};
 use equimarl_nn::Network;
 use equimarl_worlds::WorldConfig;
@@ -24,7 +25,12 @@ impl Team {
         let known = world_of(registry(), &metadata)
             .with_context(|| format!("cannot start from {}", file.display()))?;
         let method = metadata.extra["method"].as_str().and_then(|name| name.parse().ok());
-        Ok(Team { network, file, steps: metadata.extra["steps"].as_u64(), method, world: known.world })
+        // The files that it was trained with may be gone from where they were.
+        let world = match RunFolder::world_of(&file) {
+            Some(folder) => registry().with_kept(&known.world, &folder),
+            None => known.world,
+        };
+        Ok(Team { network, file, steps: metadata.extra["steps"].as_u64(), method, world })
     }
 
     /// Makes a run directory whose run begins with this team.

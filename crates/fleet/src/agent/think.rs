@@ -5,12 +5,25 @@ use crate::error::Result;
 use crate::message::StepId;
 use crate::observation::{Observation, Sensed};
 use equimarl_nn::Sent;
+use equimarl_worlds::Token;
 use std::time::Duration;
 
 impl Agent {
+    /// Its token in this episode follows from the seed and its number, as in `play`: nobody has to send it.
+    pub(super) fn draw_token(&mut self, place: StepId) {
+        let order = self.policy.token_order();
+        let seed = self.run.map_or(0, |(_, welcome)| welcome.seed);
+        self.token.resize(self.policy.told_len(), 0.0);
+        if order > 0 {
+            let agent = self.me.index().unwrap_or_default();
+            Token::of(seed, place.episode.into(), agent, order).write(&mut self.token);
+        }
+    }
+
     /// Encodes what it sees: what it tells its neighbours first. Nobody tells it the features of senders that do not act,
     /// so it encodes those too; they stay the same in all rounds.
     pub(super) fn encode(&mut self, seen: Observation, work: &mut Workspace) -> Result<()> {
+        work.scratch.tell(&self.token);
         match self.shape.image {
             true => self.policy.encode(&seen.own, &mut work.scratch, &mut self.own)?,
             false => {
@@ -50,6 +63,8 @@ impl Agent {
         self.report.rounds.push(u32::try_from(took.as_micros()).unwrap_or(u32::MAX));
         let agents = Sent { edges: &work.edges, features: &work.received };
         let (scratch, mixed) = (&mut work.scratch, &mut work.mixed);
+        // Agents of a thread share it.
+        scratch.tell(&self.token);
         if self.defence.trimmed {
             let senders: Vec<Sent<'_>> =
                 self.senders.iter().map(|of| Sent { edges: &of.edges, features: &of.features }).collect();

@@ -106,6 +106,11 @@ fn aggregate(column: &mut [f64], trimmed: bool) -> f64 {
 
 impl Net {
     pub fn new(network: &Network, rounds: usize, edge: usize) -> Result<Net> {
+        if network.policy()?.told_len() > 0 {
+            let why =
+                "agents of this network are told more than they see, and only rounds over images are studied";
+            return Err(Error::Mismatch(why.into()));
+        }
         let dense = network.dense()?;
         let layers: Result<Vec<Layer>> =
             (1..=rounds).map(|l| Layer::new(&dense, &format!("round{l}"))).collect();

@@ -5,8 +5,13 @@
 //! did. Then runs, checkpoints, sweeps and records from before read as what they were, and keep their names.
 
 /// The key and its value in TOML.
-const LATER: [(&str, &str); 4] =
-    [("encoder", "\"auto\""), ("from", "\"\""), ("scale_returns", "false"), ("penalty", "10.0")];
+const LATER: [(&str, &str); 5] = [
+    ("encoder", "\"auto\""),
+    ("from", "\"\""),
+    ("scale_returns", "false"),
+    ("penalty", "10.0"),
+    ("tokens", "false"),
+];
 
 /// Settings as TOML, without those that are as before they existed.
 pub(super) fn without(toml: &str) -> String {

@@ -76,6 +76,10 @@ pub struct TrainConfig {
     pub checkpoint_every: u64,
     /// Steps between lines of metrics.
     pub log_every: u64,
+    /// Whether agents are told apart by random tokens, drawn for every episode: then greedy teams are not held by symmetries of
+    /// what they see.
+    #[serde(default)]
+    pub tokens: bool,
     /// How images become features.
     #[serde(default)]
     pub encoder: EncoderChoice,

@@ -44,6 +44,7 @@ impl TrainConfig {
             normalise_advantages: false,
             scale_returns: false,
             penalty: super::usual_penalty(),
+            tokens: false,
             augment_ratio: AugmentRatio::Copy,
             warm_up: 0,
             evaluate_every: 25_000,

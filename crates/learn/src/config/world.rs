@@ -1,10 +1,10 @@
 //! The world and the network of a run.
 
 use super::{Method, TrainConfig};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::interface::{interface_under, told_interface};
 use equimarl_group::{Group, Symmetry};
-use equimarl_nn::{NetworkConfig, NetworkKind};
+use equimarl_nn::{Interface, NetworkConfig, NetworkKind};
 use equimarl_worlds::{Envs, Registry};
 
 impl TrainConfig {
@@ -48,18 +48,37 @@ impl TrainConfig {
         let none = kind.is_plain() && !wide;
         let symmetry = if none { Symmetry::Finite(Group::cyclic(1)?) } else { self.symmetry()? };
         let envs = registry.make(&self.world, &symmetry.finite()?, 1)?;
+        let tokens = self.token_rep(kind)?;
+        let made = |interface: Interface, kind| {
+            NetworkConfig::under(Interface { tokens: tokens.clone(), ..interface }, kind, &symmetry)
+        };
         let usual = |kind| -> Result<NetworkConfig> {
-            Ok(NetworkConfig::under(interface_under(envs.spec(), kind, &symmetry)?, kind, &symmetry))
+            Ok(made(interface_under(envs.spec(), kind, &symmetry)?, kind))
         };
         let config = match self.method {
-            Method::Cause => {
-                let interface = told_interface(envs.spec(), kind, &symmetry)?;
-                NetworkConfig::under(interface, kind, &symmetry)
-            }
+            Method::Cause => made(told_interface(envs.spec(), kind, &symmetry)?, kind),
             Method::PlainWide => usual(NetworkKind::Equivariant)?.as_wide()?,
             _ => usual(kind)?,
         };
         config.symmetry()?;
         Ok(config)
+    }
+
+    /// How agents' tokens transform; empty without. A plain network gets the same numbers, of which nothing is said.
+    fn token_rep(&self, kind: NetworkKind) -> Result<String> {
+        let bad = |why: String| Err(Error::BadConfig(format!("`tokens` {why}")));
+        match (self.tokens, kind) {
+            (false, _) => Ok(String::new()),
+            (_, kind) if kind.is_central() => {
+                bad(format!("tell agents apart, and a {kind} network tells them apart by itself"))
+            }
+            _ if !self.symmetry()?.is_finite() => {
+                bad(format!("have an element of a finite group, and this is {}; use D4, or none", self.group))
+            }
+            (_, kind) if kind.is_plain() && self.method != Method::PlainWide => {
+                Ok(format!("{}*trivial", 1 + self.group()?.order()))
+            }
+            _ => Ok("trivial + regular".into()),
+        }
     }
 }

@@ -97,6 +97,8 @@ pub struct Scene {
     pub walls: usize,
     /// By kind: agents, lamps, walls.
     pub edges: [Vec<Edge>; 3],
+    /// What each agent is told, for networks that are told something.
+    pub told: Vec<Vec<f32>>,
 }
 
 impl Scene {
@@ -132,6 +134,7 @@ impl Scene {
             lamps: self.lamps.iter().map(|x| apply(lamp, x)).collect(),
             walls: self.walls,
             edges: self.edges.each_ref().map(edges),
+            told: self.told.clone(),
         }
     }
 
@@ -151,6 +154,7 @@ impl Scene {
             self.heard(2, i).for_each(|(_, _, edge)| batch.senders[1].hear(0, edge));
             batch.end_agent();
         }
+        batch.told.extend(self.told.iter().flatten());
         batch.end_state();
     }
 }
@@ -194,6 +198,10 @@ fn encode(reference: &Reference, prefix: &str, x: &[f32]) -> Vec<f64> {
 pub fn reference_forward(reference: &Reference, scene: &Scene) -> (Vec<f64>, f64) {
     let mut features: Vec<Vec<f64>> = scene.agents.iter().map(|x| encode(reference, "", x)).collect();
     let lamps: Vec<Vec<f64>> = scene.lamps.iter().map(|x| encode(reference, "lamp.", x)).collect();
+    let tell = |features: &mut Vec<Vec<f64>>| {
+        features.iter_mut().zip(&scene.told).for_each(|(f, told)| f.extend(wide(told)));
+    };
+    tell(&mut features);
     let mut l = 1;
     while reference.tensors.contains_key(&format!("round{l}.update.weight")) {
         let layers = ["message", "lamp.message", "wall.message"].map(|layer| format!("round{l}.{layer}"));
@@ -217,6 +225,7 @@ pub fn reference_forward(reference: &Reference, scene: &Scene) -> (Vec<f64>, f64
             relu(reference.affine(&format!("round{l}.update"), &input))
         };
         features = features.iter().enumerate().map(next).collect();
+        tell(&mut features);
         l += 1;
     }
     let logits = features.iter().flat_map(|f| reference.affine("policy", f)).collect();

@@ -215,7 +215,7 @@ pub fn batch(states: &[State], screen: Screen, sharing: &Sharing, plane: &Plane)
     }
     let mut batch = builder.finish(screen.pixels(), |key, image| screen.render(key, image)).unwrap();
     for state in states {
-        state.keys.iter().for_each(|_| batch.causes.extend_from_slice(&state.cause));
+        state.keys.iter().for_each(|_| batch.told.extend_from_slice(&state.cause));
     }
     batch
 }
