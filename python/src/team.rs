@@ -9,7 +9,8 @@ use equimarl_learn::{Learned, RunFolder, world_of};
 use equimarl_nn::{Choice, Metadata, Network};
 use equimarl_worlds::scene::Scene;
 use equimarl_worlds::{
-    Described, Edges, Error, Joint, Loose, Outcome, Purpose, Result, Senders, Spec, Stream, World, builtin,
+    Controller, Described, Edges, Error, Joint, Loose, Outcome, Purpose, Result, Senders, Spec, Stream,
+    World, builtin,
 };
 use numpy::{PyArrayDyn, PyArrayMethods, PyUntypedArrayMethods};
 use pyo3::exceptions::PyFileNotFoundError;
@@ -165,7 +166,7 @@ impl Team {
             )));
         }
         let mut all = vec![Edges::default(); agents];
-        let (mut senders, mut kinds) = (vec![], self.spec.senders.clone());
+        let (mut senders, mut kinds, mut cause) = (vec![], self.spec.senders.clone(), vec![]);
         match (heard, envs) {
             (Some(heard), _) => self.hear(&heard, &mut all)?,
             (None, Some(envs)) => envs.with_world(environment, |world| {
@@ -186,12 +187,14 @@ impl Team {
                 kinds.clone_from(there);
                 (0..agents).for_each(|agent| world.neighbours(agent, &mut all[agent]));
                 senders = self.senders(world)?;
+                cause.resize(equimarl_worlds::GroupAction::new(&self.spec).map_err(value)?.cause_dim(), 0.0);
+                world.cause(&mut cause);
                 Ok(())
             })?,
             (None, None) => {}
         }
         let spec = Arc::new(Spec { agents, senders: kinds.clone(), ..(*self.spec).clone() });
-        let shown = Shown { spec, numbers, seen: seen.to_vec(), heard: all, senders };
+        let shown = Shown { spec, numbers, seen: seen.to_vec(), heard: all, senders, cause };
         let mut playing = self.playing.lock().unwrap_or_else(PoisonError::into_inner);
         if playing.senders != kinds {
             let stream = playing.stream.clone();
@@ -202,6 +205,8 @@ impl Team {
             *stream = Stream::new(seed, Purpose::Action, 0);
         }
         let who = if greedy { first } else { sampled };
+        // Nobody says here when an episode begins: what was seen before is forgotten.
+        who.begin(0, 0);
         let mut actions = Joint::of(&shown.spec);
         actions.take(who, &shown, stream).map_err(value)?;
         let each = shown.spec.actions.count().max(1);
@@ -254,11 +259,13 @@ struct Shown {
     seen: Vec<f32>,
     heard: Vec<Edges>,
     senders: Vec<Vec<f32>>,
+    /// What breaks the symmetry, if it is known.
+    cause: Vec<f32>,
 }
 
 impl Shown {
     fn nothing(spec: &Arc<Spec>) -> Shown {
-        Shown { spec: spec.clone(), numbers: 0, seen: vec![], heard: vec![], senders: vec![] }
+        Shown { spec: spec.clone(), numbers: 0, seen: vec![], heard: vec![], senders: vec![], cause: vec![] }
     }
 }
 
@@ -283,6 +290,12 @@ impl World for Shown {
         match seen.filter(|seen| seen.len() == out.len()) {
             Some(seen) => out.copy_from_slice(seen),
             None => out.fill(0.0),
+        }
+    }
+
+    fn cause(&self, out: &mut [f32]) {
+        if out.len() == self.cause.len() {
+            out.copy_from_slice(&self.cause);
         }
     }
 

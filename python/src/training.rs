@@ -135,7 +135,7 @@ fn resolved(
         rest += &format!("{key} = {text}\n");
     }
     let own = registry.complete(&own).map_err(value)?;
-    let base = TrainConfig::preset(registry, preset, own, method).map_err(value)?;
+    let base = TrainConfig::preset(registry, preset, own, method).map_err(|error| in_words(&error))?;
     if foreign {
         for option in &options {
             let tried = TrainConfig::overlay(registry, &base, &format!("{} = 0\n", option.key));
@@ -287,8 +287,13 @@ pub(crate) fn raise(error: Error, foreign: Option<&ForeignWorld>) -> PyErr {
     }
     match error {
         Error::Diverged(_) | Error::File { .. } => PyRuntimeError::new_err(error.to_string()),
-        _ => value(error),
+        _ => in_words(&error),
     }
+}
+
+/// What the program calls by its flag is an argument here.
+fn in_words(error: &Error) -> PyErr {
+    value(error.to_string().replace("--group", "`group`"))
 }
 
 /// Where a run was made: stands in its summary and its model.

@@ -143,7 +143,7 @@ class Team:
             flat = flat / np.float32(255)
         if self._note is None:
             if envs is None:
-                if len(agents) > 1 and self.kind in ("equivariant", "plain"):
+                if len(agents) > 1 and not self.kind.startswith("central"):
                     raise TypeError(
                         f"agents of {self.world} talk: give the environment as well, act(observations, env), from which it is read who "
                         "hears whom; it is a Batch or an environment of equimarl.zoo"

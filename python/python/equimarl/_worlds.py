@@ -30,8 +30,8 @@ def worlds() -> list[WorldInfo]:
     >>> import equimarl
     >>> for world in equimarl.worlds()[:4]:
     ...     print(world.name, {option.name: option.usual for option in world.options})
-    wildlife {'drones': 3, 'grid': 7}
-    traffic {'rows': 2, 'cols': 2, 'arrival_steps': 100, 'arrival_probability': 0.1, 'step_limit': 500}
+    wildlife {'drones': 3, 'grid': 7, 'wind': 0.0, 'wind_from': 'west'}
+    traffic {'rows': 2, 'cols': 2, ...}
     spread {'agents': 3, ...}
     tag {'chasers': 3, ...}
     """
