@@ -467,7 +467,8 @@ const tests = {
     await answered(page);
     await team(page, "fresh:traffic:equivariant");
     const labels = () => page.locator("#settings label").allTextContents();
-    assert.deepEqual(await labels(), ["Rows", "Cols", "Arrival steps", "Arrival probability", "Step limit"]);
+    const traffic = ["Rows", "Cols", "Arrival steps", "Arrival probability", "Step limit", "Tilt", "Main road"];
+    assert.deepEqual(await labels(), traffic);
     await after(page, async () => {
       await page.fill("#set-step_limit", "2");
       await page.locator("#set-step_limit").blur();
@@ -475,7 +476,7 @@ const tests = {
     for (let k = 0; k < 2; k++) await after(page, () => page.click("#step"));
     assert.match(await text(page, "ending"), /cut off/);
     await team(page, "run:small/equivariant");
-    assert.deepEqual(await labels(), ["Drones", "Grid"]);
+    assert.deepEqual(await labels(), ["Drones", "Grid", "Wind", "Wind from"]);
     await page.fill("#set-grid", "8");
     await page.locator("#set-grid").blur();
     await page.waitForFunction(() => /grid/.test(document.querySelector("#problem").textContent));
