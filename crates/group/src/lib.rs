@@ -43,6 +43,7 @@ mod check;
 mod closure;
 mod error;
 mod family;
+mod fourier;
 mod group;
 mod parse;
 mod plane;
@@ -57,6 +58,7 @@ pub use basis::{
 };
 pub use check::equivariance_error;
 pub use error::{BrokenProduct, Error, Result};
+pub use fourier::Irrep;
 pub use group::{Element, Group, MAX_ORDER};
 pub use plane::{Plane, strided_size};
 pub use rep::{Atom, Rep, Term};

@@ -10,6 +10,7 @@
 
 use crate::error::{Error, Result, length, positive, rows};
 use crate::messages::Graph;
+use crate::simd::{Kernel, Level, Simd};
 
 pub mod halves;
 #[cfg(test)]
@@ -37,11 +38,20 @@ impl Columns {
 }
 
 /// Nothing that is not a number is hidden.
+#[inline(always)]
 fn relu(z: f32) -> f32 {
     if z < 0.0 { 0.0 } else { z }
 }
 
+/// `d` where m > 0, and 0 elsewhere, by a mask: signs of messages are as good as random, and a branch on them is guessed
+/// wrong every other time.
+#[inline(always)]
+fn where_positive(m: f32, d: f32) -> f32 {
+    f32::from_bits(d.to_bits() & u32::from(m > 0.0).wrapping_neg())
+}
+
 /// The messages of one receiver, in place of its edges' rows, and their mean.
+#[inline(always)]
 fn hear<'a>(own: &[f32], messages: &mut [f32], mean: &mut [f32], sent: Option<impl Fn(usize) -> &'a [f32]>) {
     mean.fill(0.0);
     let count = messages.len() / own.len();
@@ -86,20 +96,38 @@ pub fn forward(
     messages: &mut [f32],
     means: &mut [f32],
 ) -> Result<()> {
-    let (agents, Columns { stride, first, width }) = (graph.agents(), columns);
+    let (agents, width) = (graph.agents(), columns.width);
     columns.check("means", means.len(), agents)?;
     length("own", own.len(), agents * width)?;
     length("messages", messages.len(), graph.edges() * width)?;
     if let Some(sent) = sent {
         graph.check_senders(rows("sent", sent.len(), width)?)?;
     }
-    for (i, (own, row)) in own.chunks_exact(width).zip(means.chunks_exact_mut(stride)).enumerate() {
-        let (at, heard) = graph.neighbours(i);
-        let messages = &mut messages[at * width..][..heard.len() * width];
-        let sent = sent.map(|sent| move |e: usize| &sent[heard[e] as usize * width..][..width]);
-        hear(own, messages, &mut row[first..first + width], sent);
-    }
+    Level::best().run(Forward { graph, columns, own, sent, messages, means });
     Ok(())
+}
+
+struct Forward<'a> {
+    graph: &'a Graph,
+    columns: Columns,
+    own: &'a [f32],
+    sent: Option<&'a [f32]>,
+    messages: &'a mut [f32],
+    means: &'a mut [f32],
+}
+
+impl Kernel for Forward<'_> {
+    #[inline(always)]
+    unsafe fn run<S: Simd>(self) {
+        let Columns { stride, first, width } = self.columns;
+        let rows = self.own.chunks_exact(width).zip(self.means.chunks_exact_mut(stride));
+        for (i, (own, row)) in rows.enumerate() {
+            let (at, heard) = self.graph.neighbours(i);
+            let messages = &mut self.messages[at * width..][..heard.len() * width];
+            let sent = self.sent.map(|sent| move |e: usize| &sent[heard[e] as usize * width..][..width]);
+            hear(own, messages, &mut row[first..first + width], sent);
+        }
+    }
 }
 
 /// The same for one agent, which has one row of `sent` per edge: the same bits for the same order of edges.
@@ -138,7 +166,7 @@ pub fn backward(
     dmeans: &[f32],
     gradients: Gradients<'_>,
 ) -> Result<()> {
-    let (agents, Columns { stride, first, width }) = (graph.agents(), columns);
+    let (agents, width) = (graph.agents(), columns.width);
     let Gradients { own, edges, mut sent } = gradients;
     columns.check("dmeans", dmeans.len(), agents)?;
     length("gradients.own", own.len(), agents * width)?;
@@ -149,20 +177,38 @@ pub fn backward(
         sent.fill(0.0);
     }
     own.fill(0.0);
-    for (i, (down, row)) in own.chunks_exact_mut(width).zip(dmeans.chunks_exact(stride)).enumerate() {
-        let (at, heard) = graph.neighbours(i);
-        let (weight, dmean) = (1.0 / heard.len() as f32, &row[first..first + width]);
-        for (e, &j) in (at..).zip(heard) {
-            let (message, dz) = (&messages[e * width..][..width], &mut edges[e * width..][..width]);
-            for ((dz, m), dmean) in dz.iter_mut().zip(message).zip(dmean) {
-                *dz = if *m > 0.0 { weight * dmean } else { 0.0 };
-            }
-            down.iter_mut().zip(&*dz).for_each(|(to, dz)| *to += dz);
-            if let Some(sent) = &mut sent {
-                let to = &mut sent[j as usize * width..][..width];
-                to.iter_mut().zip(&*dz).for_each(|(to, dz)| *to += dz);
+    Level::best().run(Backward { graph, columns, messages, dmeans, into: Gradients { own, edges, sent } });
+    Ok(())
+}
+
+struct Backward<'a> {
+    graph: &'a Graph,
+    columns: Columns,
+    messages: &'a [f32],
+    dmeans: &'a [f32],
+    into: Gradients<'a>,
+}
+
+impl Kernel for Backward<'_> {
+    #[inline(always)]
+    unsafe fn run<S: Simd>(self) {
+        let Columns { stride, first, width } = self.columns;
+        let Gradients { own, edges, mut sent } = self.into;
+        let rows = own.chunks_exact_mut(width).zip(self.dmeans.chunks_exact(stride));
+        for (i, (down, row)) in rows.enumerate() {
+            let (at, heard) = self.graph.neighbours(i);
+            let (weight, dmean) = (1.0 / heard.len() as f32, &row[first..first + width]);
+            for (e, &j) in (at..).zip(heard) {
+                let (message, dz) = (&self.messages[e * width..][..width], &mut edges[e * width..][..width]);
+                for ((dz, m), dmean) in dz.iter_mut().zip(message).zip(dmean) {
+                    *dz = where_positive(*m, weight * dmean);
+                }
+                down.iter_mut().zip(&*dz).for_each(|(to, dz)| *to += dz);
+                if let Some(sent) = &mut sent {
+                    let to = &mut sent[j as usize * width..][..width];
+                    to.iter_mut().zip(&*dz).for_each(|(to, dz)| *to += dz);
+                }
             }
         }
     }
-    Ok(())
 }

@@ -6,6 +6,8 @@
 //!   up to the turns of a group.
 //! - [`messages`]: a message round over a graph as one operation; [`edges`]: messages that are made edge by edge;
 //!   [`linear`]: dense layers.
+//! - [`blocks`]: dense layers that are a few blocks on a diagonal; [`fourier`]: the basis in which those of a group are;
+//!   [`gate`]: what stands in place of a ReLU on vectors.
 //! - [`realise`]: matrices made from free coefficients; [`gather`]: rows copied from distinct ones; and their adjoints.
 //! - [`adam`]: Adam and clipping; [`softmax`]: log-probabilities.
 //!
@@ -51,11 +53,15 @@
 //! ```
 
 pub mod adam;
+pub mod blocks;
 pub mod dictionary;
 pub mod edges;
 pub mod encoder;
 mod error;
+pub mod fourier;
+pub mod gate;
 pub mod gather;
+mod lanes;
 pub mod linear;
 pub mod messages;
 mod panels;

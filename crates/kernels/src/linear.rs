@@ -58,6 +58,8 @@ pub struct Realiser {
 pub struct Workspace {
     rows: Vec<usize>,
     taps: Vec<usize>,
+    /// dW of a layer with few inputs, transposed.
+    turned: Vec<f32>,
 }
 
 /// Where the gradients of a dense layer go; overwritten.
@@ -209,10 +211,24 @@ impl Linear {
                 *b += g;
             }
         }
+        // Few inputs would leave most lanes of a vector empty: then outputs are the columns. The sums are the same.
+        let thin = inputs < self.level.narrow().lanes() && outputs > inputs;
+        let (step, sums) = if thin { (inputs, inputs) } else { (outputs, outputs) };
         workspace.rows.clear();
-        workspace.rows.extend((0..count).map(|r| r * outputs));
+        workspace.rows.extend((0..count).map(|r| r * step));
         workspace.taps.clear();
-        workspace.taps.extend(0..outputs);
+        workspace.taps.extend(0..sums);
+        if thin {
+            let Workspace { rows, taps, turned } = workspace;
+            turned.clear();
+            turned.resize(inputs * outputs, 0.0);
+            let (stride, columns) = (outputs, outputs);
+            self.level.run(Outer { x, rows, taps, y: dout, stride, columns, out: turned });
+            for (i, row) in turned.chunks_exact(outputs).enumerate() {
+                gradients.w.iter_mut().skip(i).step_by(inputs).zip(row).for_each(|(w, from)| *w = *from);
+            }
+            return Ok(());
+        }
         let (starts, taps) = (&workspace.rows, &workspace.taps);
         let work = x.len() * outputs;
         parallel::chunks_if_worth(work, gradients.w, ROWS * inputs, |i, out| {
@@ -222,6 +238,7 @@ impl Linear {
                 rows: starts,
                 taps: &taps[i * ROWS..][..out.len() / inputs],
                 y: x,
+                stride: inputs,
                 columns: inputs,
                 out,
             });

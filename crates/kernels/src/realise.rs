@@ -39,6 +39,8 @@ pub struct Realisation {
     by: Vec<f32>,
     /// So many terms name each of the first coefficients, and none the others; 0 if they differ.
     each: usize,
+    /// Whether no coefficient is named twice.
+    once: bool,
 }
 
 impl Realisation {
@@ -80,7 +82,8 @@ impl Realisation {
         let each = if coefficients > 0 { first[1] as usize } else { 0 };
         let alike = |(c, &start): (usize, &u32)| start as usize == (c * each).min(of.len());
         let each = if first.iter().enumerate().all(alike) { each } else { 0 };
-        Ok(Self { starts, index, scale, first, of, by, each })
+        let once = first.windows(2).all(|c| c[1] - c[0] <= 1);
+        Ok(Self { starts, index, scale, first, of, by, each, once })
     }
 
     /// Several matrices one below the other, over one list of `coefficients`: the coefficients of each part begin at its
@@ -111,15 +114,25 @@ impl Realisation {
         if columns.start > columns.end || columns.end > width {
             return Err(Error::Index { name: "columns", at: 1, index: columns.end, limit: width });
         }
+        let all = (0..count).flat_map(|row| columns.clone().map(move |column| row * width + column));
+        self.entries_of(&all.collect::<Vec<_>>())
+    }
+
+    /// Some entries of a matrix, as a matrix over the same coefficients.
+    ///
+    /// # Errors
+    /// There is no such entry.
+    pub fn entries_of(&self, entries: &[usize]) -> Result<Self> {
         let (mut starts, mut index, mut scale) = (vec![0], vec![], vec![]);
-        for row in 0..count {
-            for column in columns.clone() {
-                for (c, s) in self.terms(row * width + column) {
-                    index.push(c as u32);
-                    scale.push(s);
-                }
-                starts.push(index.len() as u32);
+        for (at, &e) in entries.iter().enumerate() {
+            if e >= self.entries() {
+                return Err(Error::Index { name: "entries", at, index: e, limit: self.entries() });
             }
+            for (c, s) in self.terms(e) {
+                index.push(c as u32);
+                scale.push(s);
+            }
+            starts.push(index.len() as u32);
         }
         Self::new(self.coefficients(), starts, index, scale)
     }
@@ -161,6 +174,15 @@ impl Realisation {
     pub fn add_adjoint(&self, dentries: &[f32], dcoefficients: &mut [f32]) -> Result<()> {
         length("dentries", dentries.len(), self.entries())?;
         length("dcoefficients", dcoefficients.len(), self.coefficients())?;
+        if self.once {
+            // Weights of their own, as in a plain network: whatever the order, each sum is one number.
+            for (e, terms) in dentries.iter().zip(self.starts.windows(2)) {
+                for t in terms[0] as usize..terms[1] as usize {
+                    dcoefficients[self.index[t] as usize] += e * self.scale[t];
+                }
+            }
+            return Ok(());
+        }
         // SAFETY: `new` filled `of` with numbers of entries, and there are so many.
         let term = |e: u32, by: f32| unsafe { dentries.get_unchecked(e as usize) } * by;
         let named = match self.each {
@@ -330,6 +352,11 @@ mod tests {
         assert_eq!(d, [1020.0, -1.0]);
         assert_eq!(matrix.columns(3, 0..3).unwrap(), matrix);
         assert_eq!(matrix.columns(3, 1..1).unwrap().entries(), 0);
+        let some = matrix.entries_of(&[5, 0]).unwrap();
+        let mut w = [9.0; 2];
+        some.realise(&[3.0, 5.0], &mut w).unwrap();
+        assert_eq!(w, [3.0, 3.0]);
+        assert!(matrix.entries_of(&[6]).is_err());
         assert!(matrix.columns(4, 0..1).is_err());
         assert!(matrix.columns(3, 0..4).is_err());
     }

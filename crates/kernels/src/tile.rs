@@ -147,8 +147,9 @@ pub(crate) struct Outer<'a> {
     pub(crate) rows: &'a [usize],
     /// Where each output row's factor sits, relative to the row.
     pub(crate) taps: &'a [usize],
-    /// Rows of `columns` floats, as many as `rows`.
+    /// Rows of `columns` floats, as many as `rows`, the next one `stride` floats after the last.
     pub(crate) y: &'a [f32],
+    pub(crate) stride: usize,
     pub(crate) columns: usize,
     /// Rows of `columns` floats, as many as `taps`.
     pub(crate) out: &'a mut [f32],
@@ -162,7 +163,7 @@ impl Kernel for Outer<'_> {
         }
         // These hold for every plan in this crate; they make the raw reads below sound on their own.
         assert!(last(self.rows) + last(self.taps) < self.x.len());
-        assert_eq!(self.y.len(), self.rows.len() * self.columns);
+        assert!((self.rows.len() - 1) * self.stride + self.columns <= self.y.len());
         assert_eq!(self.out.len(), self.taps.len() * self.columns);
         let tiles = self.taps.len().div_ceil(S::ROWS);
         for tile in 0..tiles {
@@ -224,7 +225,7 @@ impl Outer<'_> {
             for &row in self.rows {
                 let w = load_row::<S, N>(y, edge);
                 // Not past the last row's start, as a pointer may not leave its allocation.
-                y = y.wrapping_add(self.columns);
+                y = y.wrapping_add(self.stride);
                 for m in 0..M {
                     let a = S::splat(*x[m].add(row));
                     for n in 0..N {
@@ -293,6 +294,42 @@ impl Sink for Store<'_> {
     #[inline(always)]
     fn check(&self, rows: usize, columns: usize) {
         assert!(columns == self.columns && self.out.len() == rows * columns);
+    }
+}
+
+/// Stores rows wherever each begins.
+pub(crate) struct Place<'a> {
+    pub(crate) out: &'a mut [f32],
+    pub(crate) starts: &'a [usize],
+}
+
+impl Sink for Place<'_> {
+    #[inline(always)]
+    unsafe fn put<S: Simd>(&mut self, row: usize, count: usize, panel: &Panel<'_>, tile: *const f32) {
+        // SAFETY: `check` saw room for all columns after every start; columns beyond the panel's real ones are masked.
+        unsafe {
+            for m in 0..count {
+                let to = self.out.as_mut_ptr().add(*self.starts.get_unchecked(row + m) + panel.first);
+                for n in 0..panel.vectors {
+                    let v = S::load(tile.add((m * panel.vectors + n) * S::LANES));
+                    let to = to.add(n * S::LANES);
+                    let left = panel.columns - n * S::LANES;
+                    if left >= S::LANES {
+                        S::store(to, v);
+                    } else {
+                        S::store_first(to, v, S::first(left));
+                    }
+                }
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn end(&mut self, _: &Panel<'_>) {}
+
+    #[inline(always)]
+    fn check(&self, rows: usize, columns: usize) {
+        assert!(rows == self.starts.len() && last(self.starts) + columns <= self.out.len());
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::error::Result;
 use crate::observe::{Observer, States};
 use crate::stuck::{StuckReport, Watch, Watcher};
-use equimarl_nn::{Batch, Cache, Choice, Policy, PolicyOutput, Sharing, Squash};
+use equimarl_nn::{Batch, Cache, Choice, Features, Policy, PolicyOutput, Sharing, Squash};
 use equimarl_worlds::{End, Envs, Episode, Joint, Purpose, Spec, Stream, Summary, Tally, Token, World};
 
 /// What is played.
@@ -63,8 +63,29 @@ impl Inference {
     pub fn forward_with<'a>(
         &mut self,
         policy: &Policy,
-        mut states: impl Iterator<Item = (&'a dyn World, &'a [Token])>,
+        states: impl Iterator<Item = (&'a dyn World, &'a [Token])>,
     ) -> Result<&PolicyOutput> {
+        self.see(states)?;
+        policy.forward_in(&self.batch, &mut self.cache, &mut self.said)?;
+        Ok(&self.said)
+    }
+
+    /// As [`Inference::forward_with`], with the features after every layer that has some.
+    ///
+    /// # Errors
+    /// If the policy was made for another world.
+    pub fn explain_with<'a>(
+        &mut self,
+        policy: &Policy,
+        states: impl Iterator<Item = (&'a dyn World, &'a [Token])>,
+    ) -> Result<(&PolicyOutput, Vec<Features>)> {
+        self.see(states)?;
+        let layers = policy.explain_in(&self.batch, &mut self.cache, &mut self.said)?;
+        Ok((&self.said, layers))
+    }
+
+    /// Makes a batch of some states.
+    fn see<'a>(&mut self, mut states: impl Iterator<Item = (&'a dyn World, &'a [Token])>) -> Result<()> {
         if self.observer.is_full() {
             self.observer.clear();
             self.batch.clear();
@@ -75,9 +96,7 @@ impl Inference {
         self.batch.next();
         states.try_for_each(|(state, tokens)| self.observer.see_with(state, tokens, &mut self.states))?;
         let all = (0..self.states.len()).map(|s| (s, 0));
-        self.observer.collate(&self.states, all, &mut self.batch)?;
-        policy.forward_in(&self.batch, &mut self.cache, &mut self.said)?;
-        Ok(&self.said)
+        self.observer.collate(&self.states, all, &mut self.batch)
     }
 }
 

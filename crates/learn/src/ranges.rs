@@ -28,8 +28,8 @@ pub fn message_ranges(
         let mut chance = Stream::new(seed, Purpose::EvaluationAction, episode);
         let tokens = Token::team(seed, episode, envs.spec().agents, policy.token_order());
         loop {
-            inference.forward_with(policy, [(envs.world(0), &tokens[..])].into_iter())?;
-            let (said, layers) = policy.explain(&inference.batch)?;
+            let (said, layers) =
+                inference.explain_with(policy, [(envs.world(0), &tokens[..])].into_iter())?;
             meter.look(&layers);
             let chosen = decide(policy, Choice::Sampled, &said.log_probabilities, &spec, &mut chance);
             if chosen.step(envs, 0)?.end != End::Running {

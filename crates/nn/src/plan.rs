@@ -11,6 +11,7 @@ use crate::relaxed::REST;
 use equimarl_group::{Group, Plane, Rep, strided_size};
 use std::collections::BTreeMap;
 
+mod cost;
 mod features;
 mod turning;
 

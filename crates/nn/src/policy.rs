@@ -418,12 +418,27 @@ impl Policy {
     /// # Errors
     /// As [`Policy::forward`].
     pub fn explain(&self, batch: &Batch) -> Result<(PolicyOutput, Vec<Features>)> {
-        let (mut layers, mut cache, mut said) = (vec![], Cache::default(), PolicyOutput::default());
+        let (mut cache, mut said) = (Cache::default(), PolicyOutput::default());
+        let layers = self.explain_in(batch, &mut cache, &mut said)?;
+        Ok((said, layers))
+    }
+
+    /// As [`Policy::forward_in`], with the features after every layer that has some.
+    ///
+    /// # Errors
+    /// As [`Policy::forward`].
+    pub fn explain_in(
+        &self,
+        batch: &Batch,
+        cache: &mut Cache,
+        said: &mut PolicyOutput,
+    ) -> Result<Vec<Features>> {
+        let mut layers = vec![];
         cache.forward(&self.layers, &self.weights, batch, &mut |name, width, rows| {
             layers.push(Features { name: name.into(), width, rows: rows.to_vec() });
         })?;
-        said.take(&cache, self.actions(), self.acts_by_vectors())?;
-        Ok((said, layers))
+        said.take(cache, self.actions(), self.acts_by_vectors())?;
+        Ok(layers)
     }
 }
 

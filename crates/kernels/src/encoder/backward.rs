@@ -163,6 +163,7 @@ impl Encoder {
                     rows: &self.shape.first.pixels,
                     taps: &self.taps,
                     y: chunk.hidden.as_slice(),
+                    stride: b1,
                     columns: b1,
                     out: chunk.w1.as_mut_slice(),
                 });

@@ -1,6 +1,6 @@
 //! Eight lanes, sixteen registers.
 
-use super::{Kernel, Simd};
+use super::{Eight, EightKernel, Kernel, Simd};
 use std::arch::x86_64::*;
 
 #[derive(Clone, Copy)]
@@ -12,6 +12,36 @@ pub(crate) struct Avx2;
 pub(super) unsafe fn run<K: Kernel>(kernel: K) {
     // SAFETY: the caller vouches for the instructions.
     unsafe { kernel.run::<Avx2>() }
+}
+
+/// # Safety
+/// The CPU must have AVX2 and FMA.
+#[target_feature(enable = "avx2,fma")]
+pub(super) unsafe fn run_eight<K: EightKernel>(kernel: K) {
+    // SAFETY: the caller vouches for the instructions.
+    unsafe { kernel.run::<Avx2>() }
+}
+
+impl Eight for Avx2 {
+    #[inline(always)]
+    unsafe fn transpose(r: [__m256; 8]) -> [__m256; 8] {
+        // SAFETY: the trait's contract is that the CPU has AVX2.
+        unsafe {
+            // Pairs, then fours within each half, then halves.
+            let lo = |i: usize| _mm256_unpacklo_ps(r[i], r[i + 1]);
+            let hi = |i: usize| _mm256_unpackhi_ps(r[i], r[i + 1]);
+            let four =
+                |a: __m256, b: __m256| [_mm256_shuffle_ps::<0x44>(a, b), _mm256_shuffle_ps::<0xee>(a, b)];
+            let [a0, a1] = four(lo(0), lo(2));
+            let [a2, a3] = four(hi(0), hi(2));
+            let [b0, b1] = four(lo(4), lo(6));
+            let [b2, b3] = four(hi(4), hi(6));
+            let (a, b) = ([a0, a1, a2, a3], [b0, b1, b2, b3]);
+            let low = |i: usize| _mm256_permute2f128_ps::<0x20>(a[i], b[i]);
+            let high = |i: usize| _mm256_permute2f128_ps::<0x31>(a[i], b[i]);
+            [low(0), low(1), low(2), low(3), high(0), high(1), high(2), high(3)]
+        }
+    }
 }
 
 // SAFETY of every block below: the trait's contract is that the CPU has AVX2 and FMA and that the lanes a pointer

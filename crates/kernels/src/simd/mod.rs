@@ -48,6 +48,21 @@ pub(crate) trait Simd: Copy {
     unsafe fn keep_greater(best: Self::V, at: Self::V, v: Self::V, index: Self::V) -> (Self::V, Self::V);
 }
 
+/// Vectors of eight floats.
+pub(crate) trait Eight: Simd {
+    /// Number j of vector i becomes number i of vector j.
+    unsafe fn transpose(rows: [Self::V; 8]) -> [Self::V; 8];
+}
+
+/// A [`Kernel`] whose layouts have eight lanes; the same bits on every level that has fused multiply-adds.
+pub(crate) trait EightKernel {
+    /// Does the work. Mark it `#[inline(always)]`, or the instructions of `S` are not available in it.
+    ///
+    /// # Safety
+    /// The CPU must have the instructions of `S`.
+    unsafe fn run<S: Eight>(self);
+}
+
 /// A piece of work that can be compiled for every instruction set.
 pub(crate) trait Kernel {
     /// Does the work. Mark it `#[inline(always)]`, or the instructions of `S` are not available in it.
@@ -167,6 +182,17 @@ impl Level {
             // SAFETY: these levels only exist when the CPU has AVX2 and FMA.
             #[cfg(target_arch = "x86_64")]
             Kind::Avx2 | Kind::Avx512 => unsafe { avx2::run(kernel) },
+        }
+    }
+
+    /// Runs a kernel of eight lanes with this level's instructions, or AVX2's where vectors are wider.
+    pub(crate) fn run_eight<K: EightKernel>(self, kernel: K) {
+        match self.0 {
+            // SAFETY: the portable level needs no special instructions.
+            Kind::Portable => unsafe { kernel.run::<Portable>() },
+            // SAFETY: these levels only exist when the CPU has AVX2 and FMA.
+            #[cfg(target_arch = "x86_64")]
+            Kind::Avx2 | Kind::Avx512 => unsafe { avx2::run_eight(kernel) },
         }
     }
 

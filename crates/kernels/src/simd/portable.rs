@@ -1,6 +1,6 @@
 //! Vectors as arrays, for any CPU; the compiler turns them into what the target always has.
 
-use super::Simd;
+use super::{Eight, Simd};
 
 #[derive(Clone, Copy)]
 pub(crate) struct Portable;
@@ -9,6 +9,13 @@ pub(crate) struct Portable;
 #[inline(always)]
 fn multiply_add(a: f32, b: f32, c: f32) -> f32 {
     if cfg!(any(target_feature = "fma", target_arch = "aarch64")) { a.mul_add(b, c) } else { a * b + c }
+}
+
+impl Eight for Portable {
+    #[inline(always)]
+    unsafe fn transpose(rows: [[f32; 8]; 8]) -> [[f32; 8]; 8] {
+        std::array::from_fn(|j| std::array::from_fn(|i| rows[i][j]))
+    }
 }
 
 impl Simd for Portable {

@@ -3,6 +3,7 @@
 use super::{Initial, Space, check_relu};
 use crate::error::Result;
 use equimarl_group::Rep;
+use equimarl_kernels::blocks;
 use equimarl_kernels::linear::{self as kernel, Packed};
 use equimarl_kernels::realise::Realisation;
 
@@ -40,6 +41,7 @@ pub struct LinearWork {
     pub(super) w: Vec<f32>,
     pub(super) b: Vec<f32>,
     pub(super) kernel: kernel::Workspace,
+    pub(super) blocks: blocks::Workspace,
 }
 
 impl Linear {

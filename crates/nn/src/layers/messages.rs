@@ -6,35 +6,24 @@
 //! edge has a gate in place of the ReLU.
 
 use super::gate::{Gate, GateShape, GateWeights, GateWork};
+use super::map::{Map, MapWeights, MapWork};
 use super::stack::not_its_coefficients;
 use super::{LinearWork, Space, check_relu};
 use crate::error::Result;
 use equimarl_group::Rep;
 use equimarl_kernels::edges::{self, Columns, halves};
-use equimarl_kernels::linear::{Gradients, Linear, Packed, Realiser};
 use equimarl_kernels::messages::Graph;
-use equimarl_kernels::realise::Realisation;
-use std::ops::Range;
-
-/// Some columns of W: a dense layer of its own.
-#[derive(Clone, Debug)]
-struct Part {
-    weight: Realisation,
-    bias: Realisation,
-    kernel: Linear,
-    realiser: Realiser,
-}
 
 /// Equivariant messages, made edge by edge and averaged.
 #[derive(Clone, Debug)]
 pub struct Messages {
     space: Box<Space>,
     /// A and b.
-    own: Part,
+    own: Map,
     /// B.
-    edge: Part,
+    edge: Map,
     /// C, if senders have features.
-    sent: Option<Part>,
+    sent: Option<Map>,
     gate: Option<Box<Gate>>,
 }
 
@@ -62,9 +51,9 @@ pub struct Sent<'a> {
 /// Weights in the orders that the passes read them.
 #[derive(Clone, Debug, Default)]
 pub struct MessagesWeights {
-    own: Packed,
-    edge: Packed,
-    sent: Packed,
+    own: MapWeights,
+    edge: MapWeights,
+    sent: MapWeights,
     gate: GateWeights,
 }
 
@@ -81,6 +70,8 @@ pub struct MessagesWork {
     candidates: Vec<f32>,
     dcandidates: Vec<f32>,
     gate: GateWork,
+    /// Of own features, edges and senders.
+    maps: [MapWork; 3],
     dense: LinearWork,
     /// The gradient of the receivers' features by way of these messages.
     pub(super) dfeatures: Vec<f32>,
@@ -88,46 +79,10 @@ pub struct MessagesWork {
     pub(super) dsenders: Vec<f32>,
 }
 
-impl Part {
-    /// `bias` is nothing for all parts but one, since a sum has one bias.
-    fn new(space: &Space, columns: Range<usize>, with_bias: bool) -> Result<Part> {
-        let ([weights, biases], outputs) = (space.ranks(), space.output().dim());
-        let weight = space.weight().columns(space.input().dim(), columns.clone())?;
-        let weight = Realisation::stacked(weights + biases, [(0, &weight)])?;
-        let bias = match with_bias {
-            true => Realisation::stacked(weights + biases, [(weights, space.bias())])?,
-            false => Realisation::new(weights + biases, vec![0; outputs + 1], vec![], vec![])?,
-        };
-        let kernel = Linear::new(columns.len(), outputs)?;
-        let realiser = kernel.realiser(&weight, &bias)?;
-        Ok(Part { weight, bias, kernel, realiser })
-    }
-
-    fn forward(&self, packed: &Packed, x: &[f32], out: &mut Vec<f32>) -> Result<()> {
-        out.resize(x.len() / self.kernel.inputs() * self.kernel.outputs(), 0.0);
-        Ok(self.kernel.forward(packed, x, false, out)?)
-    }
-
-    /// Writes `dx` if it is asked for, and adds to the gradients of the coefficients.
-    fn backward(
-        &self,
-        packed: &Packed,
-        (x, dout): (&[f32], &[f32]),
-        work: &mut LinearWork,
-        dx: Option<&mut Vec<f32>>,
-        gradients: &mut [f32],
-    ) -> Result<()> {
-        work.w.resize(self.weight.entries(), 0.0);
-        work.b.resize(self.bias.entries(), 0.0);
-        let dx = dx.map(|dx| {
-            dx.resize(x.len(), 0.0);
-            &mut dx[..]
-        });
-        let dense = Gradients { w: &mut work.w, b: &mut work.b };
-        self.kernel.backward(packed, x, dout, &mut work.kernel, dx, dense)?;
-        self.weight.add_adjoint(&work.w, gradients)?;
-        Ok(self.bias.add_adjoint(&work.b, gradients)?)
-    }
+/// Rows to rows.
+fn run(map: &Map, weights: &MapWeights, x: &[f32], work: &mut MapWork, out: &mut Vec<f32>) -> Result<()> {
+    out.resize(x.len() / map.inputs() * map.outputs(), 0.0);
+    map.forward(weights, x, false, work, out)
 }
 
 impl Messages {
@@ -162,9 +117,9 @@ impl Messages {
         }
         let space = Box::new(Space::new(&input, output, None)?);
         Ok(Messages {
-            own: Part::new(&space, 0..first, true)?,
-            edge: Part::new(&space, first..second, false)?,
-            sent: senders.map(|_| Part::new(&space, second..input.dim(), false)).transpose()?,
+            own: Map::new(&space, 0..first, true)?,
+            edge: Map::new(&space, first..second, false)?,
+            sent: senders.map(|_| Map::new(&space, second..input.dim(), false)).transpose()?,
             space,
             gate,
         })
@@ -195,7 +150,7 @@ impl Messages {
         let (parameters, MessagesWeights { own, edge, sent, .. }) = (&parameters[..linear], weights);
         for (part, packed) in [(Some(&self.own), own), (Some(&self.edge), edge), (self.sent.as_ref(), sent)] {
             if let Some(part) = part {
-                part.kernel.realise(&part.realiser, parameters, packed)?;
+                part.realise(parameters, packed)?;
             }
         }
         Ok(())
@@ -218,7 +173,7 @@ impl Messages {
         let Some(gate) = &self.gate else {
             return Ok(edges::forward(heard.graph, columns, &work.own, sent, &mut work.messages, means)?);
         };
-        let width = self.edge.kernel.outputs();
+        let width = self.edge.outputs();
         halves::sum(heard.graph, width, &work.own, sent, &mut work.candidates)?;
         work.messages.resize(heard.graph.edges() * gate.outputs(), 0.0);
         gate.forward(&weights.gate, &work.candidates, &mut work.gate, &mut work.messages)?;
@@ -243,7 +198,7 @@ impl Messages {
             return Ok(edges::one(&work.own, sent, &mut work.messages, mean)?);
         };
         halves::sum_one(&work.own, sent, &mut work.candidates)?;
-        work.messages.resize(work.candidates.len() / self.edge.kernel.outputs() * gate.outputs(), 0.0);
+        work.messages.resize(work.candidates.len() / self.edge.outputs() * gate.outputs(), 0.0);
         gate.forward(&weights.gate, &work.candidates, &mut work.gate, &mut work.messages)?;
         Ok(halves::mean_one(&work.messages, mean)?)
     }
@@ -257,11 +212,12 @@ impl Messages {
         senders: &[f32],
         work: &mut MessagesWork,
     ) -> Result<()> {
-        self.own.forward(&weights.own, own, &mut work.own)?;
+        let [maps_own, maps_edge, maps_sent] = &mut work.maps;
+        run(&self.own, &weights.own, own, maps_own, &mut work.own)?;
         let rows = if self.gate.is_some() { &mut work.candidates } else { &mut work.messages };
-        self.edge.forward(&weights.edge, edges, rows)?;
+        run(&self.edge, &weights.edge, edges, maps_edge, rows)?;
         match &self.sent {
-            Some(part) => part.forward(&weights.sent, senders, &mut work.sent),
+            Some(map) => run(map, &weights.sent, senders, maps_sent, &mut work.sent),
             None => Ok(()),
         }
     }
@@ -283,8 +239,19 @@ impl Messages {
         if gradients.len() != self.parameters() {
             return Err(not_its_coefficients(gradients.len()));
         }
-        let MessagesWork { own, sent, messages, down, dsent, dmessages, dense, dfeatures, dsenders, .. } =
-            work;
+        let MessagesWork {
+            own,
+            sent,
+            messages,
+            down,
+            dsent,
+            dmessages,
+            maps,
+            dense,
+            dfeatures,
+            dsenders,
+            ..
+        } = work;
         down.resize(own.len(), 0.0);
         dmessages.resize(messages.len(), 0.0);
         dsent.resize(sent.len(), 0.0);
@@ -303,17 +270,18 @@ impl Messages {
                 gate.backward(&weights.gate, y, &mut work.gate, dmessages, dy, last)?;
                 let sent = self.sent.as_ref().map(|_| &mut dsent[..]);
                 let into = edges::Gradients { own: down, edges: dy, sent };
-                halves::sum_backward(heard.graph, self.edge.kernel.outputs(), into)?;
+                halves::sum_backward(heard.graph, self.edge.outputs(), into)?;
                 dy
             }
         };
-        self.own.backward(&weights.own, (features, down), dense, Some(dfeatures), gradients)?;
-        self.edge.backward(&weights.edge, (heard.edges, dsum), dense, None, gradients)?;
-        match &self.sent {
-            Some(part) => {
-                part.backward(&weights.sent, (heard.senders, dsent), dense, Some(dsenders), gradients)
-            }
-            None => Ok(()),
-        }
+        let [maps_own, maps_edge, maps_sent] = maps;
+        dfeatures.resize(features.len(), 0.0);
+        let into = Some(&mut dfeatures[..]);
+        self.own.backward(&weights.own, (features, down), (maps_own, dense), into, gradients)?;
+        self.edge.backward(&weights.edge, (heard.edges, dsum), (maps_edge, dense), None, gradients)?;
+        let Some(map) = &self.sent else { return Ok(()) };
+        dsenders.resize(heard.senders.len(), 0.0);
+        let into = Some(&mut dsenders[..]);
+        map.backward(&weights.sent, (heard.senders, dsent), (maps_sent, dense), into, gradients)
     }
 }

@@ -11,6 +11,7 @@ mod edge_round;
 mod encoder;
 mod gate;
 mod linear;
+mod map;
 mod messages;
 mod round;
 mod space;

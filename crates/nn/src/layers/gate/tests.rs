@@ -24,7 +24,7 @@ pub(in crate::layers) fn oracle(shape: &GateShape, parameters: &[f64], y: &[f64]
     let times = |a: C, b: C| [a[0] * b[0] - a[1] * b[1], a[0] * b[1] + a[1] * b[0]];
     let conj = |a: C| [a[0], -a[1]];
     let (from, to) = (shape.from, shape.to);
-    let eps = f64::from(EPS);
+    let eps = 1.0f64;
     let (i, gate) = (shape.invariants(), Gate::new(shape).unwrap());
     let spaces: Vec<&Space> = gate.spaces().collect();
     let mut all = vec![];
