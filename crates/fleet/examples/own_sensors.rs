@@ -30,7 +30,7 @@ impl Sense for Body {
             own: vec![0.1, 0.0],
             neighbours: vec![Member::agent(1 - self.me)],
             edges: vec![0.0, here - there], // from the neighbour to me
-            senders: vec![],
+            ..Observation::default()
         }))
     }
 }

@@ -73,8 +73,8 @@ pub struct Agent {
     senders: Vec<Sensed>,
     inbox: Inbox,
     own: Vec<f32>,
-    /// Its token in this episode, if its network has some.
-    token: Vec<f32>,
+    /// What breaks the symmetry in this step and its token in this episode, if its network is told.
+    told: Vec<f32>,
     /// What it saw in this step, where that says which actions it may take.
     seen: Vec<f32>,
     report: Action,
@@ -138,7 +138,7 @@ impl Agent {
             senders: vec![],
             inbox: Inbox::default(),
             own: vec![],
-            token: vec![],
+            told: vec![],
             seen: vec![],
             report: Action::default(),
             acted: vec![],
@@ -361,7 +361,7 @@ impl Agent {
         self.report = Action::default();
         self.acted.clear();
         self.heard = 0;
-        self.draw_token(place);
+        self.be_told(place, &seen.cause);
         self.encode(seen, work)?;
         if self.policy.rounds() == 0 {
             return self.decide(now, out);

@@ -235,12 +235,8 @@ impl Recording {
                 found.replayed = false;
                 return Ok(());
             }
-            let (mut batch, edges) = look_at(envs.world(0), sight)?;
-            for token in Token::team(seed, place.episode.into(), agents, policy.token_order()) {
-                let start = batch.told.len();
-                batch.told.resize(start + policy.told_len(), 0.0);
-                token.write(&mut batch.told[start..]);
-            }
+            let tokens = Token::team(seed, place.episode.into(), agents, policy.token_order());
+            let (batch, edges) = look_at(envs.world(0), sight, &tokens, policy.told_len())?;
             let taken = joint(&actions, agents, &step.actions).filter(|_| step.said.len() == agents);
             let Some(taken) = taken.filter(|_| edges == step.edges) else {
                 found.replayed = false;
@@ -258,7 +254,12 @@ impl Recording {
 
 /// A state as the whole network looks at it, and who hears whom. Every image is by itself, as agents see them: then the two
 /// differ by nothing but the order of some sums.
-fn look_at(world: &dyn World, sight: &mut Sight) -> Result<(Batch, BTreeSet<(u64, u64)>)> {
+fn look_at(
+    world: &dyn World,
+    sight: &mut Sight,
+    tokens: &[Token],
+    told: usize,
+) -> Result<(Batch, BTreeSet<(u64, u64)>)> {
     let shape = sight.shape().clone();
     let mut batch = Batch::with_senders(shape.senders.len());
     let (mut pixels, mut edges) = (vec![], BTreeSet::new());
@@ -272,6 +273,12 @@ fn look_at(world: &dyn World, sight: &mut Sight) -> Result<(Batch, BTreeSet<(u64
                 batch.elements.push(0);
             }
             false => batch.see(&seen.own)?,
+        }
+        batch.told.extend_from_slice(&seen.cause);
+        if let Some(token) = tokens.get(agent) {
+            let start = batch.told.len();
+            batch.told.resize(start + told.saturating_sub(seen.cause.len()), 0.0);
+            token.write(&mut batch.told[start..]);
         }
         for (member, vector) in seen.neighbours.iter().zip(seen.edges.chunks_exact(shape.edge)) {
             batch.hear(member.code(), vector);

@@ -186,8 +186,7 @@ impl Fleet {
     /// # Errors
     /// With the reason.
     pub fn parse(text: &str, folder: PathBuf) -> Result<Fleet> {
-        let config: FleetConfig =
-            toml::from_str(text).map_err(|e| Error::BadFleet(e.to_string().trim_end().replace('\n', " ")))?;
+        let config = toml::from_str(text).map_err(|e| Error::BadFleet(place(text, &e)))?;
         Fleet::new(config, folder)
     }
 
@@ -199,7 +198,7 @@ impl Fleet {
         let bad = |why: String| Err(Error::BadFleet(why));
         let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
         if config.fleet.is_empty() || config.fleet.len() > 64 || !config.fleet.chars().all(plain) {
-            return bad(format!("the fleet's name `{}` must be envelopes, digits, - and _", config.fleet));
+            return bad(format!("the fleet's name `{}` must be letters, digits, - and _", config.fleet));
         }
         let (mut addresses, mut keys) = (BTreeMap::new(), BTreeSet::new());
         for member in &config.members {
@@ -367,6 +366,19 @@ pub fn split_address(address: &str) -> Option<(&str, u16)> {
     (!host.is_empty() && host.chars().all(plain)).then_some((host, port))
 }
 
+/// What is wrong where, in a line: toml's own text draws it over several.
+fn place(text: &str, wrong: &toml::de::Error) -> String {
+    let before = wrong.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
+    let number = before.matches('\n').count();
+    let line = text.lines().nth(number).unwrap_or_default().trim();
+    let line: String = line.chars().filter(|c| !c.is_control()).take(60).collect();
+    let what = wrong.message().trim_end().replace('\n', " ");
+    match line.is_empty() {
+        true => what,
+        false => format!("line {} (`{line}`): {what}", number + 1),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -425,8 +437,8 @@ mod tests {
         let gap = text(&[GOOD[0], GOOD[1], ("agent-2", "h:2")]);
         let twice = text(&[GOOD[0], GOOD[1], GOOD[1]]);
         let cases = [
-            (good.replace("yard", "a/b"), "envelopes, digits"),
-            (good.replace("yard", "**"), "envelopes, digits"),
+            (good.replace("yard", "a/b"), "letters, digits"),
+            (good.replace("yard", "**"), "letters, digits"),
             (good.replace("grid = 7", "grid = [7]"), "`world.grid` must be"),
             (good.replace("grid = 7", "grid = 7\ngrid = 8"), "grid"),
             (good.replace("name = \"wildlife\"", ""), "missing field `name`"),

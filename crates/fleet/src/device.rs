@@ -153,8 +153,7 @@ impl Device {
             }
             None => None,
         };
-        fleet.remember(me)?;
-        let mut signer = fleet.signer(me)?;
+        let mut signer = ready(&fleet, me)?;
         let seen = RefCell::new(self.file.as_deref().map(FileWatch::new));
         let mut flush = Flush { log: log.as_ref(), last: Instant::now() };
         let fresh = |signer: &Signer| -> Result<Agent> {
@@ -254,6 +253,17 @@ impl Device {
         let schedule = Schedule::new(epoch, ms(run.period_ms), ms(run.deadline_ms), self.policy.rounds())?;
         Ok(Schedule { ahead: self.ahead, ..schedule })
     }
+}
+
+/// The keys of a member that is about to begin, if it may: with a fleet file that is not old and a certificate of its own.
+///
+/// # Errors
+/// With the reason.
+pub fn ready(fleet: &Fleet, me: Member) -> Result<Signer> {
+    fleet.remember(me)?;
+    let signer = fleet.signer(me)?;
+    check(fleet, me)?;
+    Ok(signer)
 }
 
 /// Opens the links of a member. Its port may be in use for a moment by the links that it had before.

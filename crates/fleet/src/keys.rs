@@ -21,6 +21,8 @@ use std::time::{Duration, Instant, SystemTime};
 pub(crate) const AUTHORITY_KEY: &str = "authority.signing.key";
 /// The file in which a member remembers the highest number that it has seen.
 const SEEN: &str = "number";
+/// The file beside the authority's keys that has the highest number of a file that was made.
+const MADE: &str = "authority.number";
 /// How often a member looks for a new fleet file.
 const LOOK: Duration = Duration::from_millis(300);
 /// A signature made for anything else is none of ours.
@@ -107,6 +109,15 @@ pub fn change(file: &Path, member: Member, change: Change) -> Result<Fleet> {
             path.display()
         )));
     };
+    // Two files with one number would be two fleets: members keep to the first that they see, and refuse the other.
+    let counter = folder.join("secrets").join(MADE);
+    let (number, made) = (fleet.config.number, read_number(&counter));
+    if number < made {
+        return Err(Error::BadFleet(format!(
+            "{} has number {number}, and number {made} has been made: change the newest one",
+            file.display()
+        )));
+    }
     let mut config = fleet.config.clone();
     config.number += 1;
     let name = member.to_string();
@@ -131,6 +142,8 @@ pub fn change(file: &Path, member: Member, change: Change) -> Result<Fleet> {
     sign(&mut config, &authority);
     let fleet = Fleet::new(config, folder)?;
     replace(file, crate::founding::text(&fleet.config)?.as_bytes(), false)?;
+    // Last: a counter that is behind does no harm, and one that is ahead would refuse the file that is there.
+    replace(&counter, format!("{}\n", fleet.config.number).as_bytes(), false)?;
     Ok(fleet)
 }
 
@@ -151,6 +164,10 @@ fn new_certificate(_: &Fleet, _: &Path, _: Member, _: &str, _: u32) -> Result<()
     ))
 }
 
+fn read_number(path: &Path) -> u64 {
+    fs::read_to_string(path).ok().and_then(|text| text.trim().parse().ok()).unwrap_or(0)
+}
+
 /// Writes a file in one step: whoever reads it meanwhile reads the old one or the new one, whole.
 fn replace(path: &Path, bytes: &[u8], private: bool) -> Result<()> {
     let draft = path.with_extension("draft");
@@ -166,7 +183,7 @@ impl Fleet {
     /// If it is older.
     pub fn remember(&self, me: Member) -> Result<()> {
         let path = self.secret(me, SEEN);
-        let seen: u64 = fs::read_to_string(&path).ok().and_then(|text| text.trim().parse().ok()).unwrap_or(0);
+        let seen = read_number(&path);
         let number = self.config.number;
         if number < seen {
             return Err(Error::BadFleet(format!(
@@ -306,6 +323,12 @@ mod tests {
         assert_eq!(
             error,
             "this fleet file has number 0, and agent-1 has seen number 2: old ones are not used"
+        );
+        // Nor is it changed: there would be two files with one number.
+        let error = change(&file, a, Change::Revoke).unwrap_err().to_string();
+        assert!(
+            error.contains("has number 0, and number 2 has been made") && !error.contains('\n'),
+            "{error}"
         );
         fs::remove_dir_all(folder).unwrap();
     }

@@ -1,9 +1,10 @@
 //! What an agent sees and hears in a step, in a message:
 //!
 //! ```text
-//! what  numbers per edge  neighbours  kinds | neighbours | their edge vectors | of each kind | what it sees
+//! what  numbers per edge  neighbours  kinds | neighbours | their edge vectors | of each kind | cause | what it sees
 //!  1           2              2         1   |   4 each   |      4 a number    |
 //! of each kind of senders that do not act:   count (2), edge vectors, features
+//! cause: what breaks the symmetry, for networks that are told; 4 a number
 //! what it sees: an image (what = 0; see `pixels`), or a feature vector (what = 1): its length (4) and its numbers
 //! ```
 //!
@@ -34,6 +35,8 @@ pub struct Observation {
     pub edges: Vec<f32>,
     /// What it senses of each kind of senders that do not act, in the order in which the world declares them.
     pub senders: Vec<Sensed>,
+    /// What breaks the symmetry, for a network that is told: where the wind blows. It is the same for everybody.
+    pub cause: Vec<f32>,
 }
 
 /// What an agent senses of one kind of senders, in the order of their index.
@@ -76,6 +79,7 @@ impl Observation {
             floats(&sensed.edges, &mut bytes);
             floats(&sensed.features, &mut bytes);
         }
+        floats(&self.cause, &mut bytes);
         match shape.image {
             true => pixels::write(&self.own, &mut bytes),
             false => {
@@ -103,7 +107,8 @@ impl Observation {
             let (found, wanted) = (self.senders.len(), shape.senders.len());
             return Err(format!("{found} kinds of other senders are sensed, and the model knows {wanted}"));
         }
-        let mut numbers: Vec<&[f32]> = vec![&self.own, &self.edges];
+        count("what breaks the symmetry", self.cause.len(), shape.cause)?;
+        let mut numbers: Vec<&[f32]> = vec![&self.own, &self.edges, &self.cause];
         for (sensed, &dim) in self.senders.iter().zip(&shape.senders) {
             let senders = sensed.edges.len() / shape.edge.max(1);
             count("the list of senders' edge vectors", sensed.edges.len(), senders * shape.edge)?;
@@ -141,6 +146,7 @@ impl Observation {
             let edges = reader.f32s(count.saturating_mul(shape.edge))?;
             senders.push(Sensed { edges, features: reader.f32s(count.saturating_mul(dim))? });
         }
+        let cause = reader.f32s(shape.cause)?;
         let own = match shape.image {
             true => pixels::read(&mut reader, shape.numbers)?,
             false => {
@@ -149,7 +155,7 @@ impl Observation {
             }
         };
         reader.end()?;
-        Ok(Observation { own, neighbours, edges, senders })
+        Ok(Observation { own, neighbours, edges, senders, cause })
     }
 }
 

@@ -1,4 +1,7 @@
 //! A record of who said what to whom and when: one line of JSON per message and per step.
+//!
+//! Messages and steps say when they were written by the machine's clock (`at`, seconds since 1970), so that the records of several
+//! processes of one machine can be laid side by side: what was late, and at whose end.
 
 use crate::error::{Error, Result};
 use crate::host::Moment;
@@ -8,7 +11,7 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
-use std::time::Instant;
+use std::time::{Instant, SystemTime};
 
 /// Listens to the messages of a process. Clones write to the same file.
 #[derive(Clone, Debug)]
@@ -39,10 +42,11 @@ impl MessageLog {
 
     fn message(&self, what: &str, bytes: &[u8]) {
         let Some(header) = Header::peek(bytes) else {
-            return self.line(&json!({ "what": what, "kind": "none", "bytes": bytes.len() }));
+            return self.line(&json!({ "what": what, "at": now(), "kind": "none", "bytes": bytes.len() }));
         };
         self.line(&json!({
             "what": what,
+            "at": now(),
             "kind": header.kind.name(),
             "from": header.sender.to_string(),
             "to": header.receiver.to_string(),
@@ -62,6 +66,7 @@ impl MessageLog {
             .collect();
         self.line(&json!({
             "what": "step",
+            "at": now(),
             "ms": self.start.elapsed().as_secs_f64() * 1e3,
             "episode": moment.place.episode,
             "step": moment.place.step,
@@ -98,4 +103,9 @@ impl MessageLog {
             Err(_) => Ok(()),
         }
     }
+}
+
+/// The machine's clock, to a microsecond.
+fn now() -> f64 {
+    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0.0, |t| t.as_micros() as f64 / 1e6)
 }

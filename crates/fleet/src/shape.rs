@@ -15,6 +15,8 @@ pub(crate) struct Shape {
     pub edge: usize,
     /// Per kind of senders that do not act: numbers of what is seen of each besides where it is.
     pub senders: Vec<usize>,
+    /// Numbers of what breaks the symmetry, if the network is told.
+    pub cause: usize,
 }
 
 impl Shape {
@@ -30,13 +32,6 @@ impl Shape {
                 config.kind
             )));
         }
-        if !config.interface.cause.is_empty() {
-            return Err(Error::Mismatch(
-                "this network must be told what breaks the symmetry, and messages of a fleet do not carry that; train with \
-                 `equivariant` or `subgroup`"
-                    .into(),
-            ));
-        }
         let most = (0..policy.rounds()).map(|l| policy.message_len(l)).max().unwrap_or(0);
         if most > MAX_PAYLOAD / 4 {
             return Err(Error::Mismatch(format!(
@@ -49,11 +44,14 @@ impl Shape {
             return Err(Error::Mismatch("this model was made for edge vectors without numbers".into()));
         }
         let image = senses.features == 0;
+        // Of what agents are told, they know their tokens by themselves: a number and a group element.
+        let token = if policy.token_order() == 0 { 0 } else { 1 + policy.token_order() };
         Ok(Shape {
             image,
             numbers: if image { config.interface.image.iter().product() } else { senses.features },
             edge: senses.edge,
             senders: senses.senders.iter().map(|(_, numbers)| *numbers).collect(),
+            cause: policy.told_len().saturating_sub(token),
         })
     }
 }

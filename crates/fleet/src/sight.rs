@@ -15,6 +15,8 @@ pub(crate) struct Sight {
     senders: Vec<(usize, usize)>,
     /// What is seen of all senders: looked at once per state, not once per agent.
     things: Vec<f32>,
+    /// What breaks the symmetry of the state, the same for everybody.
+    cause: Vec<f32>,
     heard: Edges,
     seen: Observation,
 }
@@ -30,7 +32,8 @@ impl Sight {
             }
         }
         let (heard, seen) = (Edges::default(), Observation::default());
-        Sight { shape, senders, things: vec![0.0; numbers], heard, seen }
+        let cause = vec![0.0; shape.cause];
+        Sight { shape, senders, things: vec![0.0; numbers], cause, heard, seen }
     }
 
     /// What its observations have.
@@ -38,11 +41,20 @@ impl Sight {
         &self.shape
     }
 
-    /// A new state: looks at its senders.
+    /// A new state: looks at its senders, and at what breaks its symmetry.
     ///
     /// # Errors
     /// If the world shows what are no numbers.
     pub fn look(&mut self, world: &dyn World) -> Result<()> {
+        if !self.cause.is_empty() {
+            world.cause(&mut self.cause);
+        }
+        if let Some(x) = self.cause.iter().find(|x| !x.is_finite()) {
+            let name = &world.spec().world;
+            return Err(Error::Mismatch(format!(
+                "{name} says that {x} breaks its symmetry; that must be finite numbers"
+            )));
+        }
         for (index, &(kind, at)) in self.senders.iter().enumerate() {
             let features = &mut self.things[at..at + self.shape.senders[kind]];
             if features.is_empty() {
@@ -79,6 +91,7 @@ impl Sight {
                 Member::agent(agent)
             )));
         }
+        seen.cause.clone_from(&self.cause);
         seen.neighbours.clear();
         seen.edges.clear();
         seen.senders.resize_with(self.shape.senders.len(), Sensed::default);

@@ -34,6 +34,14 @@ pub(crate) fn check(envs: &dyn Envs, policy: &Policy) -> Result<Shape> {
         edge: acts.edge_dim(),
         senders: kinds.map(|(kind, s)| (s.kind.as_str(), acts.sender_dim(kind))).collect(),
     })?;
+    if shape.cause > 0 && acts.cause_dim() != shape.cause {
+        return bad(format!(
+            "this network must be told what breaks the symmetry, in {} numbers, and {} as it is here has {} of them",
+            shape.cause,
+            spec.world,
+            acts.cause_dim()
+        ));
+    }
     if policy.acts_by_vectors() != spec.actions.vectors().is_some() {
         let does = |vectors: bool| if vectors { "act by vectors" } else { "choose" };
         let by_vectors = policy.acts_by_vectors();

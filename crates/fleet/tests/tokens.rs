@@ -1,13 +1,14 @@
-//! Agents of a fleet know their tokens by themselves, and play what the whole network plays.
+//! Agents of a fleet are told what the whole network is told, and play what it plays: they know their tokens by themselves, and
+//! what breaks the symmetry comes with their observations.
 
 mod common;
 
 use common::{agents, folder};
 use equimarl_fleet::audit::Recording;
-use equimarl_fleet::{Agent, Faults, Host, MessageLog, RunPlan, Signer, pool};
+use equimarl_fleet::{Faults, Host, MessageLog, RunPlan, Signer, pool};
 use equimarl_learn::{Learned, interface};
 use equimarl_nn::{Choice, Interface, Network, NetworkConfig, NetworkKind};
-use equimarl_worlds::{Envs, Purpose, Stream, Summary, builtin, play};
+use equimarl_worlds::{Envs, Purpose, Stream, Summary, WorldConfig, builtin, play};
 use serde_json::json;
 use std::sync::Arc;
 
@@ -25,41 +26,75 @@ fn network(envs: &dyn Envs, change: impl FnOnce(Interface) -> Interface) -> Netw
     network
 }
 
+fn make(world: &WorldConfig, group: &str) -> Box<dyn Envs> {
+    builtin().make(world, &group.parse().unwrap(), 1).unwrap()
+}
+
+/// Plays episodes with the whole network and with a fleet, and compares them; and replays the fleet's record.
+fn plays_the_same(
+    name: &str,
+    (world, group): (&WorldConfig, &str),
+    choice: Choice,
+    change: impl FnOnce(Interface) -> Interface,
+) {
+    let mut envs = make(world, group);
+    let network = network(&*envs, change);
+    let policy = Arc::new(network.policy().unwrap());
+    assert!(policy.told_len() > 0);
+    let mut learned = Learned::new((*policy).clone(), &network.sharing(), choice, &*envs).unwrap();
+    let expected = play(&mut *envs, &mut learned, 5, 3).unwrap();
+    let plan = RunPlan { episodes: 5, seed: 3, choice, ..RunPlan::default() };
+    let mut host = Host::new(make(world, group), plan, (&policy, 5), Signer::Open).unwrap();
+    let folder = folder(&format!("told-{name}-{choice:?}"));
+    let log = MessageLog::new(&folder.join("fleet.jsonl")).unwrap();
+    log.about(&json!({ "seed": 3, "greedy": choice == Choice::Greedy }));
+    let team = agents(&policy, envs.spec().agents);
+    pool::run(&mut host, team, &Faults::default(), Some(log.clone()), 2, &mut |_, _| Ok(true)).unwrap();
+    log.flush().unwrap();
+    assert_eq!(Summary::of(host.episodes(), host.spec()), expected, "{name} {choice:?}");
+    // Its record is replayed with the same tokens and causes.
+    let found = Recording::load(&folder).unwrap().audit(&policy, &mut *envs).unwrap();
+    assert!(found.compared > 0 && found.holds(1e-5), "{name} {choice:?}: {found:?}");
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+fn tokens(interface: Interface) -> Interface {
+    Interface { tokens: "trivial + regular".into(), ..interface }
+}
+
 #[test]
-fn a_fleet_plays_the_very_episodes_that_the_whole_network_plays() {
-    for (world, choice) in
+fn agents_with_tokens_play_the_very_episodes_that_the_whole_network_plays() {
+    for (name, choice) in
         [("wildlife", Choice::Sampled), ("spread", Choice::Greedy), ("spread", Choice::Sampled)]
     {
-        let make = || builtin().make(&builtin().usual(world).unwrap(), &"D4".parse().unwrap(), 1).unwrap();
-        let mut envs = make();
-        let network =
-            network(&*envs, |interface| Interface { tokens: "trivial + regular".into(), ..interface });
-        let policy = Arc::new(network.policy().unwrap());
-        let mut learned = Learned::new((*policy).clone(), &network.sharing(), choice, &*envs).unwrap();
-        let expected = play(&mut *envs, &mut learned, 5, 3).unwrap();
-        let plan = RunPlan { episodes: 5, seed: 3, choice, ..RunPlan::default() };
-        let mut host = Host::new(make(), plan, (&policy, 5), Signer::Open).unwrap();
-        let folder = folder(&format!("tokens-{world}-{choice:?}"));
-        let log = MessageLog::new(&folder.join("fleet.jsonl")).unwrap();
-        log.about(&json!({ "seed": 3, "greedy": choice == Choice::Greedy }));
-        let team = agents(&policy, envs.spec().agents);
-        pool::run(&mut host, team, &Faults::default(), Some(log.clone()), 2, &mut |_, _| Ok(true)).unwrap();
-        log.flush().unwrap();
-        assert_eq!(Summary::of(host.episodes(), host.spec()), expected, "{world} {choice:?}");
-        // Its record is replayed with the same tokens.
-        let found = Recording::load(&folder).unwrap().audit(&policy, &mut *envs).unwrap();
-        assert!(found.compared > 0 && found.holds(1e-5), "{world} {choice:?}: {found:?}");
-        std::fs::remove_dir_all(folder).unwrap();
+        plays_the_same(name, (&builtin().usual(name).unwrap(), "D4"), choice, tokens);
     }
 }
 
 #[test]
-fn what_a_fleet_cannot_tell_its_agents_is_refused_in_a_line() {
-    let wind = builtin().usual("wildlife").unwrap().with("wind", 0.3);
-    let envs = builtin().make(&wind, &"C4".parse().unwrap(), 1).unwrap();
-    let network = network(&*envs, |interface| Interface { cause: "rotation".into(), ..interface });
-    let policy = Arc::new(network.policy().unwrap());
-    let error = Agent::new(0, policy.clone(), 5, Signer::Open).unwrap_err().to_string();
+fn agents_that_know_the_wind_play_the_very_episodes_that_the_whole_network_plays() {
+    let usual = |name| builtin().usual(name).unwrap();
+    let wind = usual("wildlife").with("wind", 0.3);
+    let told = |interface| Interface { cause: "rotation".into(), ..interface };
+    plays_the_same("wind", (&wind, "C4"), Choice::Sampled, told);
+    plays_the_same("wind", (&wind, "C4"), Choice::Greedy, told);
+    plays_the_same("wind-tokens", (&wind, "C4"), Choice::Sampled, |interface| tokens(told(interface)));
+    // Where the side is drawn in every episode, every network is told.
+    plays_the_same("drawn", (&wind.clone().with("wind_from", "any"), "C4"), Choice::Sampled, |i| i);
+    let tilt = usual("traffic").with("tilt", 0.3).with("step_limit", 40);
+    let envs = make(&tilt, "C2");
+    let cause = envs.spec().cause.clone();
+    plays_the_same("tilt", (&tilt, "C2"), Choice::Sampled, |i| Interface { cause, ..i });
+}
+
+#[test]
+fn a_world_without_what_agents_must_be_told_is_refused_in_a_line() {
+    let usual = builtin().usual("wildlife").unwrap();
+    let windy = make(&usual.clone().with("wind", 0.3), "C4");
+    let network = network(&*windy, |interface| Interface { cause: "rotation".into(), ..interface });
+    let policy = network.policy().unwrap();
+    let calm = make(&usual, "C4");
+    let error = Host::new(calm, RunPlan::default(), (&policy, 5), Signer::Open).unwrap_err().to_string();
     assert!(error.contains("must be told what breaks the symmetry") && !error.contains('\n'), "{error}");
-    assert!(Host::new(envs, RunPlan::default(), (&policy, 5), Signer::Open).is_err());
+    Host::new(windy, RunPlan::default(), (&policy, 5), Signer::Open).unwrap();
 }

@@ -6,7 +6,7 @@ use super::team::Team;
 use super::{AgentArgs, WorldArgs};
 use crate::stop::Stop;
 use anyhow::{Context, Result, ensure};
-use equimarl_fleet::device::{Device, free_name, new_signer, open, parse_agents};
+use equimarl_fleet::device::{Device, free_name, new_signer, open, parse_agents, ready};
 use equimarl_fleet::keys::FileWatch;
 use equimarl_fleet::sensor::SensorConfig;
 use equimarl_fleet::{Fleet, Host, House, Member, MessageLog, Moment, Zenoh, node};
@@ -95,6 +95,8 @@ pub fn world(args: &WorldArgs) -> Result<ExitCode> {
     let mut fleet = listening(&args.fleet, args.listen, Member::WORLD)?;
     fleet.config.run = args.plan.apply(fleet.config.run.clone());
     let team = Team::of(&fleet)?;
+    // Before it says that it listens.
+    ready(&fleet, Member::WORLD)?;
     if let Some(folder) = &args.record {
         std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
     }

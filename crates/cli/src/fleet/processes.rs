@@ -91,6 +91,10 @@ pub fn run(args: &run::Args, team: &Team) -> Result<ExitCode> {
     );
     args.faults.faults(agents)?;
     args.faults.fallback(&team.spec)?;
+    // Its agents say nothing themselves.
+    if let Some(warning) = args.robust.warning(team).filter(|_| !args.quiet && !args.json) {
+        eprintln!("{warning}");
+    }
     let folder = private_folder()?;
     let mut arguments = args.faults.arguments();
     arguments.push(format!("--robust={}", args.robust.name()));

@@ -9,21 +9,24 @@ use equimarl_worlds::Token;
 use std::time::Duration;
 
 impl Agent {
-    /// Its token in this episode follows from the seed and its number, as in `play`: nobody has to send it.
-    pub(super) fn draw_token(&mut self, place: StepId) {
+    /// What it is told besides what it sees: what breaks the symmetry, which comes with its observation, and its token in this
+    /// episode, which follows from the seed and its number, as in `play`: nobody has to send it.
+    pub(super) fn be_told(&mut self, place: StepId, cause: &[f32]) {
         let order = self.policy.token_order();
         let seed = self.run.map_or(0, |(_, welcome)| welcome.seed);
-        self.token.resize(self.policy.told_len(), 0.0);
+        self.told.clear();
+        self.told.extend_from_slice(cause);
+        self.told.resize(self.policy.told_len(), 0.0);
         if order > 0 {
             let agent = self.me.index().unwrap_or_default();
-            Token::of(seed, place.episode.into(), agent, order).write(&mut self.token);
+            Token::of(seed, place.episode.into(), agent, order).write(&mut self.told[self.shape.cause..]);
         }
     }
 
     /// Encodes what it sees: what it tells its neighbours first. Nobody tells it the features of senders that do not act,
     /// so it encodes those too; they stay the same in all rounds.
     pub(super) fn encode(&mut self, seen: Observation, work: &mut Workspace) -> Result<()> {
-        work.scratch.tell(&self.token);
+        work.scratch.tell(&self.told);
         match self.shape.image {
             true => self.policy.encode(&seen.own, &mut work.scratch, &mut self.own)?,
             false => {
@@ -64,7 +67,7 @@ impl Agent {
         let agents = Sent { edges: &work.edges, features: &work.received };
         let (scratch, mixed) = (&mut work.scratch, &mut work.mixed);
         // Agents of a thread share it.
-        scratch.tell(&self.token);
+        scratch.tell(&self.told);
         if self.defence.trimmed {
             let senders: Vec<Sent<'_>> =
                 self.senders.iter().map(|of| Sent { edges: &of.edges, features: &of.features }).collect();

@@ -3,11 +3,11 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 fn image() -> Shape {
-    Shape { image: true, numbers: 3, edge: 2, senders: vec![] }
+    Shape { image: true, numbers: 3, edge: 2, senders: vec![], cause: 0 }
 }
 
 fn features() -> Shape {
-    Shape { image: false, numbers: 4, edge: 3, senders: vec![2, 0] }
+    Shape { image: false, numbers: 4, edge: 3, senders: vec![2, 0], cause: 2 }
 }
 
 fn seen() -> Observation {
@@ -19,6 +19,7 @@ fn seen() -> Observation {
             Sensed { edges: vec![1.0, 2.0, 3.0], features: vec![9.0, 8.0] },
             Sensed { edges: vec![4.0; 6], features: vec![] },
         ],
+        cause: vec![0.3, -0.4],
     }
 }
 
@@ -28,7 +29,7 @@ fn images_come_back_in_few_bytes() {
         own: vec![0.0, 1.0, 0.1],
         neighbours: vec![Member::agent(1), Member::agent(7)],
         edges: vec![1.0, -1.0, 0.0, 0.5],
-        senders: vec![],
+        ..Default::default()
     };
     let bytes = seen.write(&image()).unwrap();
     // What, numbers per edge, two counts; two neighbours; the image: its length, three colours, two bits each.
@@ -42,7 +43,8 @@ fn features_edges_and_senders_come_back_bit_for_bit() {
     let back = Observation::read(&bytes, &features()).unwrap();
     assert_eq!(back, seen());
     assert!(back.own[1].is_sign_negative());
-    let nobody = Observation { own: vec![0.0; 4], senders: vec![Sensed::default(); 2], ..Default::default() };
+    let (own, cause) = (vec![0.0; 4], vec![0.0; 2]);
+    let nobody = Observation { own, cause, senders: vec![Sensed::default(); 2], ..Default::default() };
     assert_eq!(Observation::read(&nobody.write(&features()).unwrap(), &features()), Ok(nobody));
 }
 
@@ -58,6 +60,9 @@ fn other_shapes_are_refused() {
         Shape { senders: vec![2, 0, 0], ..features() },
         Shape { senders: vec![usize::MAX, 0], ..features() },
         Shape { numbers: usize::MAX, ..features() },
+        Shape { cause: 0, ..features() },
+        Shape { cause: 3, ..features() },
+        Shape { cause: usize::MAX, ..features() },
         image(),
     ] {
         assert_eq!(Observation::read(&bytes, &other), Err(Reason::Malformed), "{other:?}");
@@ -89,7 +94,7 @@ fn counts_that_promise_too_much_are_refused() {
     bytes.extend_from_slice(&(many as u16).to_le_bytes());
     bytes.resize(bytes.len() + 4 * many, 0);
     bytes.extend_from_slice(&[1, 0, 0, 0, 0, 0, 0, 0]);
-    let shape = Shape { image: false, numbers: 1, edge: 1, senders: vec![0] };
+    let shape = Shape { image: false, numbers: 1, edge: 1, senders: vec![0], cause: 0 };
     assert_eq!(Observation::read(&bytes, &shape), Err(Reason::Malformed));
 }
 
@@ -109,6 +114,7 @@ fn nonsense_is_refused() {
         assert_eq!(change(&|seen| seen.edges[4] = hole), bad);
         assert_eq!(change(&|seen| seen.senders[0].features[1] = hole), bad);
         assert_eq!(change(&|seen| seen.senders[1].edges[5] = hole), bad);
+        assert_eq!(change(&|seen| seen.cause[1] = hole), bad);
     }
 }
 
@@ -150,7 +156,7 @@ proptest! {
 
     #[test]
     fn any_observation_comes_back(
-        (numbers, edge, dims) in (1usize..20, 1usize..5, vec(0usize..4, 0..4)),
+        (numbers, edge, dims, cause) in (1usize..20, 1usize..5, vec(0usize..4, 0..4), 0usize..3),
         (neighbours, counts) in (0usize..20, vec(0usize..9, 4)),
         value in -1e3f32..1e3,
     ) {
@@ -163,8 +169,9 @@ proptest! {
             neighbours: (0..neighbours).map(Member::agent).collect(),
             edges: some(neighbours * edge),
             senders: dims.iter().zip(&counts).map(sensed).collect(),
+            cause: some(cause),
         };
-        let shape = Shape { image: numbers % 2 == 0, numbers, edge, senders: dims };
+        let shape = Shape { image: numbers % 2 == 0, numbers, edge, senders: dims, cause };
         prop_assert_eq!(Observation::read(&seen.write(&shape).unwrap(), &shape), Ok(seen));
     }
 }

@@ -10,7 +10,7 @@
 //! `own` are the pixels or features that the model sees, `edge` is the vector from that neighbour to this agent. Who wants a
 //! certain step for an observation says `"step": 17`, or begins a raw line with `@17`; otherwise it is of the step in which it
 //! comes. Models that know other senders take `"senders": [[{"edge": [...], "features": [...]}, ...], ...]`, one list per kind;
-//! raw lines have none. The agent answers in the format in which it was talked to, and says
+//! raw lines have none. Models that are told what breaks the symmetry take it as `"cause": [...]`, in JSON. The agent answers in the format in which it was talked to, and says
 //! nothing before that.
 
 use crate::member::Member;
@@ -28,6 +28,8 @@ struct Said {
     neighbours: Vec<Near>,
     #[serde(default)]
     senders: Vec<Vec<Thing>>,
+    #[serde(default)]
+    cause: Vec<f32>,
 }
 
 #[derive(Deserialize)]
@@ -52,7 +54,7 @@ pub(crate) fn observation(line: &[u8], shape: &Shape) -> Result<(Option<u64>, Ob
         true => serde_json::from_str(text).map_err(|e| e.to_string())?,
         false => raw(text)?,
     };
-    let mut seen = Observation { own: said.own, ..Observation::default() };
+    let mut seen = Observation { own: said.own, cause: said.cause, ..Observation::default() };
     let mut near = said.neighbours;
     near.sort_by_key(|near| near.agent);
     for Near { agent, edge } in near {
@@ -100,7 +102,7 @@ fn raw(text: &str) -> Result<Said, String> {
         Ok::<Near, String>(Near { agent, edge: words.map(number).collect::<Result<_, _>>()? })
     };
     let neighbours = parts.filter(|part| !part.trim().is_empty()).map(neighbour).collect::<Result<_, _>>()?;
-    Ok(Said { step, own, neighbours, senders: vec![] })
+    Ok(Said { step, own, neighbours, senders: vec![], cause: vec![] })
 }
 
 fn short(word: &str) -> String {
@@ -125,7 +127,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn shape() -> Shape {
-        Shape { image: true, numbers: 3, edge: 2, senders: vec![] }
+        Shape { image: true, numbers: 3, edge: 2, senders: vec![], cause: 0 }
     }
 
     #[test]
