@@ -6,13 +6,15 @@ use crate::provenance;
 use crate::registry;
 use anyhow::{Context, Result};
 use clap::Args as ClapArgs;
-use equimarl_lab::report::{Figure, How, SettingReport, Study, TeamPassing, figures_of, page};
+use equimarl_lab::report::{By, Figure, How, SettingReport, Study, TeamPassing, figures_of, page};
 use equimarl_lab::tensorboard::export;
-use equimarl_lab::{Found, Gathered, RateRule, gather};
+use equimarl_lab::{Found, Gathered, RateRule, check_option, gather};
 use equimarl_nn::model::write_file;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+
+mod over;
 
 #[derive(ClapArgs)]
 #[command(after_help = "\
@@ -22,7 +24,9 @@ into six deep. Every figure is written as SVG, PDF and PNG.
 
 Examples:
   equimarl report runs/sweep --out report
-  equimarl report docs/results/wildlife-3.jsonl docs/results/wildlife-3-rates.jsonl --json")]
+  equimarl report docs/results/wildlife-3.jsonl docs/results/wildlife-3-rates.jsonl --json
+  equimarl report docs/results/budget --rates-by end --list-rates
+  equimarl report runs/winds --by wind --by-after 20000")]
 pub struct Args {
     /// Run directories, folders with runs below (sweeps), or files of records (.jsonl).
     #[arg(required = true, value_name = "DIR_OR_JSONL")]
@@ -33,6 +37,16 @@ pub struct Args {
     /// By what rates are chosen: the area under the first 50,000 steps of the curve, or the end, the last tenth of all steps.
     #[arg(long, value_name = "RULE", default_value = "area", value_parser = ["area", "end"])]
     rates_by: String,
+    /// Print the table of all learning rates that were tried, in Markdown, with what every seed came to.
+    #[arg(long, conflicts_with = "json")]
+    list_rates: bool,
+    /// Also show teams over a number of their world: wind, tilt, drones. A figure with a line per method, tables, and the value at
+    /// which others overtake the first method. Where the number is 0, equivariant runs stand for `subgroup` and `cause`.
+    #[arg(long, value_name = "OPTION")]
+    by: Option<String>,
+    /// With --by: after so many steps of training, besides the end.
+    #[arg(long, value_name = "STEPS", default_value_t = 20_000, requires = "by")]
+    by_after: u64,
     /// A controller to show beside the teams, where a world has it; may be given several times [for example: planner].
     #[arg(long = "controller", value_name = "NAME")]
     controllers: Vec<String>,
@@ -53,7 +67,14 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     let found = gather(registry(), &args.places)?;
     let rates = if args.rates.is_empty() { Gathered::default() } else { gather(registry(), &args.rates)? };
     let rule = if args.rates_by == "end" { RateRule::End } else { RateRule::Area };
-    let how = How { rule, controllers: args.controllers.clone() };
+    let by = match &args.by {
+        None => None,
+        Some(option) => {
+            check_option(found.runs.iter().map(|f| &f.record), option)?;
+            Some(By { option: option.clone(), after: args.by_after })
+        }
+    };
+    let how = How { rule, controllers: args.controllers.clone(), by };
     let study = Study::of(registry(), &found, &rates, &how);
     let out = match (&args.out, args.json) {
         (Some(out), _) => Some(out.clone()),
@@ -76,6 +97,9 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         print_json(&value)?;
     } else {
         print(&closing(&study))?;
+        if args.list_rates {
+            print(&format!("{}\n", study.rates_markdown()))?;
+        }
         if let Some(out) = &out {
             let count = files.iter().filter(|f| f.extension().is_some_and(|e| e == "svg")).count();
             print(&format!(
@@ -141,6 +165,9 @@ fn command(args: &Args) -> String {
     if args.rates_by != "area" {
         words.push(format!("--rates-by {}", args.rates_by));
     }
+    if let Some(option) = &args.by {
+        words.push(format!("--by {option} --by-after {}", args.by_after));
+    }
     words.extend(args.controllers.iter().map(|name| format!("--controller {name}")));
     words.join(" ")
 }
@@ -152,6 +179,7 @@ const NAMED: usize = 3;
 
 fn closing(study: &Study) -> String {
     let mut text: String = study.settings.iter().map(of_setting).collect();
+    text.extend(study.by.iter().map(over::text));
     for note in &study.notes {
         text += &format!("note: {note}\n");
     }

@@ -8,6 +8,10 @@
 //! chosen      = the rate with the highest score; among equals the one with fewer failed runs, then the smaller one
 //! ```
 //!
+//! (Scores are equal where half of the runs of both failed.) Only runs of one length are compared, because a run that went on for
+//! longer, or whose rate decays over more steps, is another try: of several lengths it is the one at which most rates were tried, then
+//! the one with most runs, then the longest.
+//!
 //! The area rewards both learning fast and ending high, and suits short runs; the end is what counts where the whole budget is
 //! compared: a rate that is best for the first 50,000 steps need not be best for 500,000. Choosing on seeds that are reported later flatters: the best of
 //! several noisy scores is better than its method. So rates are chosen on other seeds.
@@ -17,7 +21,7 @@ use crate::record::{Curve, Record, State};
 use crate::setting::{Setting, Team, one_per_seed};
 use crate::statistics::median;
 use serde::{Serialize, Serializer};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Curves count up to this many steps.
 pub const UP_TO: u64 = 50_000;
@@ -42,6 +46,11 @@ impl RateRule {
             (RateRule::End, _) => end(record, measure),
         };
         worth.unwrap_or(f64::NEG_INFINITY)
+    }
+
+    /// What must be the same of runs that are compared: how many steps count; all of them where the rate decays to the end.
+    fn length(self, record: &Record) -> u64 {
+        if record.config.decay { record.config.steps } else { self.up_to(record) }
     }
 
     /// How many of a run's steps count.
@@ -81,6 +90,14 @@ pub struct Choice {
     pub setting: String,
     /// The team.
     pub method: String,
+    /// What is measured: the return, or by the end what people look at first.
+    pub measure: String,
+    /// 1 if what a run is worth is what was measured, -1 if it is minus that, because less is better.
+    pub sign: f64,
+    /// The length of the runs that are compared, in steps.
+    pub length: u64,
+    /// How many runs of other lengths there are, which do not count.
+    pub of_other_lengths: usize,
     /// The chosen rate; none if every run failed or none is finished.
     pub chosen: Option<f64>,
     /// All rates, in ascending order.
@@ -124,7 +141,8 @@ pub(crate) fn choose_for(setting: &Setting<'_>, team: &Team, rule: RateRule) -> 
     let measure = Measure::of(&setting.world);
     // The bits of positive numbers are in the numbers' order.
     let mut by_rate: BTreeMap<u64, Vec<&Record>> = BTreeMap::new();
-    for record in setting.runs_of(team) {
+    let (length, runs, of_other_lengths) = of_one_length(setting.runs_of(team), rule);
+    for record in runs {
         by_rate.entry(record.config.learning_rate.to_bits()).or_default().push(record);
     }
     let score = |runs: Vec<&Record>| score(one_per_seed(&runs), rule, &measure);
@@ -136,12 +154,37 @@ pub(crate) fn choose_for(setting: &Setting<'_>, team: &Team, rule: RateRule) -> 
     Choice {
         setting: setting.name.clone(),
         method: team.name(),
+        measure: if rule == RateRule::End { measure.name() } else { Measure::RETURN.name() }.into(),
+        sign: if rule == RateRule::End { measure.sign() } else { 1.0 },
+        length,
+        of_other_lengths,
         chosen: best.map(|r| r.learning_rate),
         rates,
     }
 }
 
-fn score(mut runs: Vec<&Record>, rule: RateRule, measure: &Measure) -> RateScore {
+/// The length at which runs are compared, the runs of that length, and how many others there are. Of a single rate there is nothing to
+/// compare, and all of its runs stay.
+fn of_one_length(runs: Vec<&Record>, rule: RateRule) -> (u64, Vec<&Record>, usize) {
+    let mut lengths: BTreeMap<u64, (BTreeSet<u64>, usize)> = BTreeMap::new();
+    for record in &runs {
+        let (rates, count) = lengths.entry(rule.length(record)).or_default();
+        rates.insert(record.config.learning_rate.to_bits());
+        *count += 1;
+    }
+    let all: BTreeSet<&u64> = lengths.values().flat_map(|(rates, _)| rates).collect();
+    let best = lengths.iter().max_by_key(|(length, (rates, count))| (rates.len(), *count, **length));
+    let length = best.map_or(0, |(length, _)| *length);
+    if all.len() < 2 {
+        return (length, runs, 0);
+    }
+    let before = runs.len();
+    let runs: Vec<&Record> = runs.into_iter().filter(|r| rule.length(r) == length).collect();
+    let others = before - runs.len();
+    (length, runs, others)
+}
+
+pub(crate) fn score(mut runs: Vec<&Record>, rule: RateRule, measure: &Measure) -> RateScore {
     runs.sort_by_key(|r| r.config.seed);
     let unfinished = runs.iter().filter(|r| r.state == State::Unfinished).count();
     let failed = runs.iter().filter(|r| matches!(r.state, State::Failed(_))).count();
@@ -220,6 +263,27 @@ mod tests {
         let choice = choose(&records, RateRule::End).remove(0);
         assert_eq!(choice.chosen, Some(1e-3));
         assert_eq!((choice.rates[0].score, choice.rates[0].up_to[0]), (3.0, 100_000));
+    }
+
+    #[test]
+    fn rates_are_compared_at_one_length() {
+        let m = Method::Plain;
+        let at = |rate, seed, value: f64, steps| {
+            let mut run = run(m, rate, seed, &[value; 25], State::Finished);
+            run.config.steps = steps;
+            run
+        };
+        // What one long run of a third rate got to is not compared with short ones.
+        let records = [at(1e-3, 1, 1.0, 100_000), at(3e-3, 1, 2.0, 100_000), at(3e-4, 1, 9.0, 500_000)];
+        let choice = choose(&records, RateRule::End).remove(0);
+        assert_eq!((choice.chosen, choice.length, choice.of_other_lengths), (Some(3e-3), 100_000, 1));
+        assert_eq!(choice.rates.len(), 2);
+        // The first 50,000 steps are the same, unless the rate decays.
+        let choice = choose(&records, RateRule::Area).remove(0);
+        assert_eq!((choice.chosen, choice.of_other_lengths), (Some(3e-4), 0));
+        let mut decays = records;
+        decays.iter_mut().for_each(|r| r.config.decay = true);
+        assert_eq!(choose(&decays, RateRule::Area)[0].chosen, Some(3e-3));
     }
 
     #[test]

@@ -12,12 +12,15 @@
 
 mod brief;
 mod choose;
+mod cost;
 pub mod engine;
 mod error;
+mod family;
 pub mod figure;
 mod folder;
 mod gather;
 mod grid;
+mod ranks;
 mod record;
 pub mod report;
 mod setting;
@@ -29,9 +32,12 @@ mod words;
 
 pub use brief::{Brief, Briefs};
 pub use choose::{Choice, RateRule, RateScore, UP_TO, area, choose};
+pub use cost::multiply_adds;
 pub use error::{Error, Result};
+pub use family::check_option;
 pub use folder::{Folder, RunStatus};
 pub use gather::{Found, Gathered, RATES, gather, sweep_name};
 pub use grid::{Planned, Sweep};
+pub use ranks::{RankChoice, Ranked, Try, choose_by_ranks};
 pub use record::{Curve, Lines, Record, State};
 pub use setting::{Setting, Team, one_per_seed};

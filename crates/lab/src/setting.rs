@@ -10,10 +10,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use toml::{Table, Value};
 
 /// Settings that do not make a run another kind of run: what is compared, and how often files are written.
-const FREE: [&str; 10] = [
+const FREE: [&str; 11] = [
     "method",
     "group",
     "augment_ratio",
+    "penalty",
     "seed",
     "steps",
     "learning_rate",
@@ -73,10 +74,15 @@ impl<'a> Setting<'a> {
 
     /// A name for files: letters, digits and dashes.
     pub fn slug(&self) -> String {
-        let letter = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
-        let dashed: String = self.name.chars().map(letter).collect();
-        dashed.split('-').filter(|p| !p.is_empty()).collect::<Vec<_>>().join("-")
+        slug(&self.name)
     }
+}
+
+/// A name for files: letters, digits and dashes.
+pub(crate) fn slug(name: &str) -> String {
+    let letter = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
+    let dashed: String = name.chars().map(letter).collect();
+    dashed.split('-').filter(|p| !p.is_empty()).collect::<Vec<_>>().join("-")
 }
 
 /// Of runs that share everything that matters but the budget, one of each seed: one that has ended before others, the longest
@@ -91,6 +97,9 @@ pub fn one_per_seed<'a>(runs: &[&'a Record]) -> Vec<&'a Record> {
     order.into_iter().map(|(_, r)| r).collect()
 }
 
+/// What full augmentation is called that is weighted as it should be.
+const ROLLOUT: &str = "rollout ratio";
+
 /// What was trained: a method, and the symmetry that it uses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Team {
@@ -103,13 +112,16 @@ pub struct Team {
 impl Team {
     /// The team that these settings train; `usual` is the symmetry that teams of this world usually get.
     pub fn of(config: &TrainConfig, usual: &str) -> Team {
-        let mut variant = vec![];
+        let mut variant: Vec<String> = vec![];
         if config.method.uses_symmetry() && config.group != usual {
-            variant.push(config.group.as_str());
+            variant.push(config.group.clone());
+        }
+        if config.method == Method::Relaxed {
+            variant.push(format!("penalty {}", config.penalty));
         }
         if config.method.augmentation() == Augmentation::Full && config.augment_ratio == AugmentRatio::Rollout
         {
-            variant.push("rollout ratio");
+            variant.push(ROLLOUT.into());
         }
         Team { method: config.method, variant: variant.join(", ") }
     }
@@ -123,8 +135,13 @@ impl Team {
                 teams.push(team);
             }
         }
-        teams.sort_by_key(|t| (Method::ALL.iter().position(|m| *m == t.method), t.variant.clone()));
+        Team::sort(&mut teams);
         teams
+    }
+
+    /// Puts teams in the order of methods; the usual one of a method first.
+    pub(crate) fn sort(teams: &mut [Team]) {
+        teams.sort_by_key(|t| (Method::ALL.iter().position(|m| *m == t.method), t.variant.clone()));
     }
 
     /// The method, and what is unusual about it.
@@ -137,10 +154,11 @@ impl Team {
 
     /// The method's colour; variants take others.
     pub fn colour(&self) -> Colour {
-        match self.variant.as_str() {
-            "" => Colour::of(self.method),
-            "rollout ratio" => Colour::new(7),
-            _ => Colour::new(6),
+        match (self.method, self.variant.as_str()) {
+            // These are never without a variant.
+            (Method::Subgroup | Method::Relaxed, _) | (_, "") => Colour::of(self.method),
+            (_, ROLLOUT) => Colour::new(7),
+            (_, group) => Colour::of_group(group),
         }
     }
 }
@@ -231,5 +249,12 @@ mod tests {
         let settings = Setting::all(&full);
         let teams: Vec<String> = settings[0].teams().iter().map(Team::name).collect();
         assert_eq!(teams, ["augment-full", "augment-full (rollout ratio)"]);
+        // A penalty is part of what `relaxed` is, and nothing to all others.
+        let penalties =
+            ["penalty = 1.0", "method = 'relaxed'\npenalty = 1.0", "method = 'relaxed'"].map(record);
+        let settings = Setting::all(&penalties);
+        assert_eq!(settings.len(), 1);
+        let teams: Vec<String> = settings[0].teams().iter().map(Team::name).collect();
+        assert_eq!(teams, ["equivariant", "relaxed (penalty 1)", "relaxed (penalty 10)"]);
     }
 }

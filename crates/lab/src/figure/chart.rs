@@ -6,7 +6,11 @@ use super::frame::{EDGE, Entry, LABEL, Plot, TICK, dashes, heading};
 use super::{Point, Series};
 
 const CURVE: Stroke = Stroke { width: 2.2, dashes: &[], opacity: 1.0, round: true };
+const BAR: Stroke = Stroke { width: 1.4, dashes: &[], opacity: 0.75, round: false };
 const THIN: Stroke = Stroke { width: 1.2, dashes: &[4.0, 3.0], opacity: 1.0, round: false };
+
+/// How far curves with bars lie beside each other.
+const ASIDE: f64 = 3.0;
 
 /// A dashed line across at a value: the best possible, a controller, chance.
 #[derive(Clone, Debug, PartialEq)]
@@ -54,6 +58,8 @@ pub struct Chart {
     pub thin: Vec<Series>,
     /// Dashed lines across.
     pub lines: Vec<Reference>,
+    /// Whether what lies around a point is an upright bar and not a band; curves then lie a little beside each other.
+    pub bars: bool,
     /// How the level axis counts.
     pub x_scale: Scale,
     /// Fixed ends of the upright axis; what lies outside is cut off. Otherwise everything is seen.
@@ -72,6 +78,7 @@ impl Default for Chart {
             series: vec![],
             thin: vec![],
             lines: vec![],
+            bars: false,
             x_scale: Scale::Linear,
             y_range: None,
             size: [520.0, 260.0],
@@ -111,7 +118,11 @@ impl Chart {
         let first = points().map(|p| p.x).fold(f64::MAX, f64::min);
         let last = points().map(|p| p.x).fold(f64::MIN, f64::max);
         let zero = self.x_scale == Scale::Linear && first > 0.0 && first < 0.5 * last;
-        let x = Axis::over(points().map(|p| p.x).chain(zero.then_some(0.0)), self.x_scale, 5, true);
+        // Bars need room beside the first and the last point.
+        let room = if self.bars && first < last { 0.05 * (last - first) } else { 0.0 };
+        let ends = [first - room, last + room].into_iter().filter(|_| room > 0.0);
+        let all = points().map(|p| p.x).chain(zero.then_some(0.0)).chain(ends);
+        let x = Axis::over(all, self.x_scale, 5, true);
 
         let entries: Vec<Entry<'_>> = series
             .iter()
@@ -138,7 +149,7 @@ impl Chart {
         pieces.extend(plot.columns(&x, false));
         let at = |px: f64, py: f64| [plot.width * x.place(px), plot.height * (1.0 - y.place(py))];
         let mut inside = vec![];
-        for (s, points) in series.iter().filter(|(s, _)| s.has_band()) {
+        for (s, points) in series.iter().filter(|(s, _)| s.has_band() && !self.bars) {
             inside.push(Piece::Coloured(s.colour, vec![band(points, at)]));
         }
         for (i, l) in lines().enumerate() {
@@ -148,8 +159,14 @@ impl Chart {
         for (s, points) in &thin {
             inside.push(Piece::Coloured(s.colour, vec![curve(points, at, "fig-thin", THIN, 2.0)]));
         }
-        for (s, points) in &series {
-            inside.push(Piece::Coloured(s.colour, vec![curve(points, at, "fig-line", CURVE, 3.0)]));
+        for (i, (s, points)) in series.iter().enumerate() {
+            let aside = if self.bars { ASIDE * (i as f64 - (series.len() - 1) as f64 / 2.0) } else { 0.0 };
+            let at = |px: f64, py: f64| [at(px, py)[0] + aside, at(px, py)[1]];
+            let mut own = vec![curve(points, at, "fig-line", CURVE, 3.0)];
+            if self.bars {
+                own.extend(points.iter().flat_map(|p| bar(p, at)));
+            }
+            inside.push(Piece::Coloured(s.colour, own));
         }
         pieces.push(plot.clipped(inside));
         if points().next().is_none() {
@@ -179,6 +196,15 @@ fn curve(
         return Piece::Dot { class, centre: at(one.x, one.middle), radius };
     }
     Piece::Curve { class, points: points.iter().map(|p| at(p.x, p.middle)).collect(), stroke }
+}
+
+/// A dot, and an upright bar through it.
+fn bar(p: &Point, at: impl Fn(f64, f64) -> [f64; 2]) -> [Piece; 2] {
+    let [low, high] = [p.low, p.high].map(|v| if drawable(v, Scale::Linear) { v } else { p.middle });
+    [
+        Piece::line(at(p.x, low), at(p.x, high), "fig-line", BAR),
+        Piece::Dot { class: "fig-line", centre: at(p.x, p.middle), radius: 2.6 },
+    ]
 }
 
 fn band(points: &[&Point], at: impl Fn(f64, f64) -> [f64; 2]) -> Piece {

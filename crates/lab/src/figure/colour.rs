@@ -6,12 +6,16 @@ use equimarl_learn::Method;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Colour(usize);
 
-/// On light paper, in the order of the methods; then two more for whatever comes along.
-const LIGHT: [&str; 8] =
-    ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#777777", "#8C7A00"];
+/// On light paper: the first methods in their order, then more for whatever comes along.
+const LIGHT: [&str; 12] = [
+    "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#777777", "#8C7A00", "#6A3D9A",
+    "#A01C48", "#7B4A2B", "#111111",
+];
 /// On dark paper.
-const DARK: [&str; 8] =
-    ["#4FA8E0", "#F58542", "#2FC79B", "#E5A3CB", "#8FD0F5", "#F2B84B", "#A8A8A8", "#D6C24A"];
+const DARK: [&str; 12] = [
+    "#4FA8E0", "#F58542", "#2FC79B", "#E5A3CB", "#8FD0F5", "#F2B84B", "#A8A8A8", "#D6C24A", "#B18AE0",
+    "#EE6C98", "#C99470", "#EEEEEE",
+];
 
 impl Colour {
     /// Colour number `index`; after the last the first comes again.
@@ -21,7 +25,18 @@ impl Colour {
 
     /// The colour of a method.
     pub fn of(method: Method) -> Colour {
-        Colour::new(Method::ALL.iter().position(|m| *m == method).unwrap_or(0))
+        match method {
+            Method::Cause => Colour(8),
+            Method::Relaxed => Colour(9),
+            Method::PlainWide => Colour(10),
+            _ => Colour::new(Method::ALL.iter().position(|m| *m == method).unwrap_or(0)),
+        }
+    }
+
+    /// The colour of a method under another group than the usual one.
+    pub fn of_group(name: &str) -> Colour {
+        let known = ["C1", "C2", "C4", "D1", "D2", "D4"].iter().position(|g| *g == name);
+        known.map_or(Colour(6), |i| Colour([3, 8, 4, 10, 7, 11][i]))
     }
 
     /// Its value on light paper, which every SVG holds.
@@ -48,4 +63,21 @@ impl Colour {
 pub fn dark_rules(scope: &str) -> String {
     let rule = |(i, colour): (usize, &&str)| format!("{scope} .fig-c{i}{{color:{colour}}}\n");
     DARK.iter().enumerate().map(rule).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn no_two_methods_look_alike() {
+        for colours in [LIGHT, DARK] {
+            assert_eq!(colours.iter().collect::<BTreeSet<_>>().len(), colours.len());
+        }
+        let all: BTreeSet<usize> = Method::ALL.iter().map(|m| Colour::of(*m).0).collect();
+        assert_eq!(all.len(), Method::ALL.len());
+        // The one variant that is shown beside all of them.
+        assert!(!all.contains(&7) && LIGHT.len() > *all.last().unwrap());
+    }
 }

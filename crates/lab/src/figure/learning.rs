@@ -87,8 +87,33 @@ impl Measure {
 /// quartile while all of them go on, and thin and dashed where only some do; the legend says how many they are. The lines stand
 /// beside them. Callers set title and description.
 pub fn learning_curves(records: &[&Record], measure: &Measure, lines: Vec<Reference>) -> Chart {
+    curves_along(records, measure, lines, &Along::STEPS)
+}
+
+/// What lies along the level axis of learning curves.
+#[derive(Clone, Copy)]
+pub(crate) struct Along<'a> {
+    /// Its name.
+    pub label: &'a str,
+    /// How much of it a step of a team is, by the team's name; teams of which nobody knows it are left out.
+    pub per_step: &'a dyn Fn(&str) -> Option<f64>,
+}
+
+impl Along<'_> {
+    pub const STEPS: Along<'static> = Along { label: "environment steps", per_step: &|_| Some(1.0) };
+}
+
+/// As [`learning_curves`], along something else than steps.
+pub(crate) fn curves_along(
+    records: &[&Record],
+    measure: &Measure,
+    lines: Vec<Reference>,
+    along: &Along<'_>,
+) -> Chart {
     let (mut series, mut thin) = (vec![], vec![]);
-    for (team, runs) in by_team(records, measure) {
+    for (team, mut runs) in by_team(records, measure) {
+        let Some(each) = (along.per_step)(&team.name()) else { continue };
+        runs.iter_mut().flatten().for_each(|point| point.0 *= each);
         let (mut all, rest) = Series::parts(team.name(), team.colour(), &runs, PLACES);
         let fewer = match (rest.iter().map(|r| r.0).min(), rest.iter().map(|r| r.0).max()) {
             (Some(least), Some(most)) if least < most => format!("; thin: {most} to {least}"),
@@ -102,7 +127,7 @@ pub fn learning_curves(records: &[&Record], measure: &Measure, lines: Vec<Refere
     // What should be small begins at nothing.
     let y_range = (measure.sign() < 0.0).then(|| (0.0, ceiling(&series, &thin, &lines)));
     Chart {
-        x_label: "environment steps".into(),
+        x_label: along.label.into(),
         y_label: measure.label(),
         series,
         thin,

@@ -26,7 +26,7 @@ pub use chart::{Chart, Reference};
 pub use colour::{Colour, dark_rules};
 pub use drawing::Drawing;
 pub use intervals::{Beyond, Intervals, Row};
-pub(crate) use learning::lengths;
+pub(crate) use learning::{Along, curves_along, lengths};
 pub use learning::{Measure, learning_curves};
 pub use series::{Point, Series};
 pub use svg::escape;

@@ -171,11 +171,27 @@ fn a_row_far_off_does_not_stretch_the_axis() {
     assert_eq!((count(&near, "fig-point"), count(&near, "fig-beyond")), (3, 0));
 }
 
+/// Every point has a dot and a bar of its own, beside those of others; a single point is a dot as ever.
+#[test]
+fn intervals_of_curves_may_be_bars() {
+    let point = |x: f64| Point { x, low: 1.0, middle: 2.0, high: 3.0 };
+    let series = [0, 1].map(|i| Series {
+        name: format!("team {i}"),
+        colour: Colour::new(i),
+        points: vec![point(0.0), point(0.8)],
+    });
+    let bars = Chart { series: series.to_vec(), bars: true, ..Chart::default() }.svg();
+    well_formed(&bars);
+    assert_eq!((count(&bars, "fig-band"), count(&bars, "<circle")), (0, 4));
+    let bands = Chart { series: series.to_vec(), ..Chart::default() }.svg();
+    assert_eq!((count(&bands, "fig-band"), count(&bands, "<circle")), (2, 0));
+}
+
 #[test]
 fn dark_pages_have_a_rule_for_every_colour() {
     let rules = dark_rules(".dark");
-    assert!((0..8).all(|i| rules.contains(&format!(".dark .fig-c{i}{{"))), "{rules}");
-    assert_eq!(Colour::new(8), Colour::new(0));
+    assert!((0..12).all(|i| rules.contains(&format!(".dark .fig-c{i}{{"))), "{rules}");
+    assert_eq!(Colour::new(12), Colour::new(0));
 }
 
 proptest! {

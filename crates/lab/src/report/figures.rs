@@ -1,13 +1,12 @@
 //! The figures of a report.
 
+use super::by::Over;
 use super::score::{After, TeamScore};
 use super::setting::SettingReport;
 use super::study::Study;
 use super::thresholds::{TeamPassing, ThresholdReport};
 use super::together::{TeamTogether, Together};
-use crate::figure::{
-    Beyond, Chart, Colour, Drawing, Intervals, Point, Reference, Row, Scale, Series, learning_curves, lengths,
-};
+use crate::figure::{Beyond, Chart, Colour, Drawing, Intervals, Point, Reference, Row, Scale, Series};
 use crate::statistics::{Interval, profile};
 use crate::words::{count, thousands};
 
@@ -34,7 +33,7 @@ impl Figure {
         [self.drawing.svg().into_bytes(), self.drawing.pdf(), self.drawing.png()]
     }
 
-    fn chart(name: String, caption: String, mut chart: Chart) -> Figure {
+    pub(super) fn chart(name: String, caption: String, mut chart: Chart) -> Figure {
         chart.description = caption.clone();
         Figure { name, caption, drawing: chart.drawing() }
     }
@@ -49,84 +48,24 @@ impl Study {
     /// All figures: those of all settings together first.
     pub fn figures(&self) -> Vec<Figure> {
         let together = self.together.iter().flat_map(Together::figures);
-        together.chain(self.settings.iter().flat_map(SettingReport::figures)).collect()
+        let by = self.by.iter().flat_map(Over::figures);
+        together.chain(by).chain(self.settings.iter().flat_map(SettingReport::figures)).collect()
     }
 }
 
 impl SettingReport {
     /// The figures of one setting.
     pub fn figures(&self) -> Vec<Figure> {
-        let mut figures = vec![self.curves()];
+        let mut figures = self.all_curves();
         figures.extend(self.after.iter().rev().map(|a| self.means(a)));
         figures.extend(self.improvement());
         figures.extend(self.steps());
         let all: Vec<&str> = self.teams.iter().map(|t| t.method.as_str()).collect();
-        // Where teams have no point in common, the last has the most steps.
-        let last = After::telling(&self.after, &all).or(self.after.last());
+        // Where teams have no point in common, it is where most of them are.
+        let most = || self.after.iter().max_by_key(|a| (a.teams.len(), a.steps));
+        let last = After::telling(&self.after, &all).or_else(most);
         figures.extend(last.map(|a| self.profile(a)));
         figures
-    }
-
-    fn curves(&self) -> Figure {
-        let records: Vec<_> = self.records.iter().collect();
-        let controllers = match self.references.controllers.is_empty() {
-            true => "",
-            false => &format!(
-                " Dashed: controllers without learning, {} episodes each.",
-                thousands(self.references.episodes as f64)
-            ),
-        };
-        let failed = if self.teams.iter().any(|t| t.failed > 0) {
-            " A run that failed goes on as a team that acts at random, or as what it last was if that is worse."
-        } else {
-            ""
-        };
-        let lengths = lengths(&records, &self.measure);
-        let lengths = match lengths.is_empty() {
-            true => String::new(),
-            false => format!(
-                " Thin and dashed, without a band, where only some of the runs went on ({}).",
-                lengths.join("; ")
-            ),
-        };
-        let mut chart = learning_curves(&records, &self.measure, self.references.lines());
-        let cut = match self.references.random.and_then(|random| self.without_collapse(&chart, random)) {
-            Some(range) => {
-                chart.y_range = Some(range);
-                " What leaves the figure is worse than acting at random."
-            }
-            None => "",
-        };
-        let caption = format!(
-            "Learning curves: the median over seeds, with a band from the first to the third quartile; in brackets the number of \
-             runs.{lengths}{failed}{cut}{controllers}"
-        );
-        Figure::chart(
-            format!("{}-curves", self.slug),
-            caption,
-            Chart { title: title(&self.setting), ..chart },
-        )
-    }
-
-    /// A range of values that ends a little beyond random actions, if some curve goes farther: one that collapses would press
-    /// the others into a line.
-    fn without_collapse(&self, chart: &Chart, random: f64) -> Option<(f64, f64)> {
-        let points = || chart.series.iter().chain(&chart.thin).flat_map(|s| &s.points);
-        let finite = |v: &f64| v.is_finite();
-        let lowest = points().map(|p| p.low).filter(finite).fold(f64::MAX, f64::min);
-        let highest = points().map(|p| p.high).filter(finite).fold(f64::MIN, f64::max);
-        let lines = chart.lines.iter().map(|l| l.value);
-        match self.measure.sign() > 0.0 {
-            true => {
-                let high = lines.fold(highest, f64::max);
-                let room = 0.06 * (high - random);
-                (lowest < random - 2.0 * room && room > 0.0).then_some((random - room, high + room))
-            }
-            false => {
-                let top = 1.25 * lines.fold(random, f64::max);
-                chart.y_range.filter(|(_, high)| *high > top).map(|(low, _)| (low, top))
-            }
-        }
     }
 
     fn means(&self, after: &After) -> Figure {

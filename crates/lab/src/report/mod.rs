@@ -1,8 +1,12 @@
 //! What many runs amount to: tables, statistics and figures, as JSON and as one page.
 
+mod by;
 mod compare;
+mod costs;
+mod curves;
 mod figures;
 mod page;
+mod rates;
 mod references;
 mod score;
 mod setting;
@@ -14,7 +18,9 @@ mod tests;
 mod thresholds;
 mod together;
 
+pub use by::{At, By, Crossing, Mark, Over, Scored, TeamOver};
 pub use compare::Comparison;
+pub use costs::{Costs, TeamCost};
 pub use figures::Figure;
 pub use page::{figures_of, page};
 pub use references::References;

@@ -38,6 +38,9 @@ pub fn page(study: &Study, command: &str, made_by: &str) -> String {
         body += &gallery(figures.iter().filter(|f| f.name.starts_with("all-")));
         body += "</section>\n";
     }
+    for over in &study.by {
+        body += &over.section();
+    }
     for setting in &study.settings {
         body += &section(setting);
     }
@@ -70,7 +73,7 @@ pub fn figures_of(page: &str) -> Vec<String> {
     names.filter(|n| !n.is_empty()).filter(letters).map(String::from).collect()
 }
 
-fn paragraph(text: &str) -> String {
+pub(super) fn paragraph(text: &str) -> String {
     format!("<p>{}</p>\n", escape(text))
 }
 
@@ -116,6 +119,9 @@ fn contents(study: &Study) -> String {
     if study.together.is_some() {
         links += "<a href=\"#all\">All settings together</a>\n";
     }
+    for over in &study.by {
+        links += &format!("<a href=\"#{}\">{}</a>\n", escape(&over.slug), escape(&title(&over.name)));
+    }
     for s in &study.settings {
         links += &format!("<a href=\"#{}\">{}</a>\n", escape(&s.slug), escape(&title(&s.setting)));
     }
@@ -123,7 +129,7 @@ fn contents(study: &Study) -> String {
     format!("<nav aria-label=\"Contents\">\n{links}</nav>\n")
 }
 
-fn gallery<'a>(figures: impl Iterator<Item = &'a Figure>) -> String {
+pub(super) fn gallery<'a>(figures: impl Iterator<Item = &'a Figure>) -> String {
     let one = |f: &Figure| {
         let link =
             |ending: &str| format!(" <a href=\"{}.{ending}\">{}</a>", escape(&f.name), ending.to_uppercase());
@@ -145,6 +151,9 @@ fn section(setting: &SettingReport) -> String {
     );
     body += &paragraph(&references(setting));
     body += &gallery(setting.figures().iter());
+    if !setting.costs.said.is_empty() {
+        body += &paragraph(&format!("What steps cost: {}", setting.costs.said.join(" ")));
+    }
     body += "<h3>Where the teams ended</h3>\n";
     body += &setting.final_table();
     if !setting.comparisons.is_empty() {
@@ -195,7 +204,8 @@ fn choice(study: &Study) -> String {
         }
     };
     body += &paragraph(&format!(
-        "The rule: per setting and method, the rate with the {worth}. A run that fails counts as the worst. Choosing on the \
+        "The rule: per setting and method, the rate with the {worth}. A run that fails counts as the worst; among equals the rate with \
+         fewer failed runs wins, then the smaller one. Only runs of one length are compared. Choosing on the \
          seeds that are reported flatters, because the best of several noisy results is better than its method; rates should \
          be chosen on seeds that are not reported."
     ));
@@ -237,6 +247,13 @@ fn methods() -> String {
          the interval.",
         thousands(RESAMPLES as f64)
     ));
+    body += &paragraph(
+        "Seconds: of different machines none are compared. A team's seconds per step are the median over its finished runs on one \
+         machine, from the first step to the end of the last evaluation, whatever else the machine did; seconds to a threshold are \
+         its steps times that. Multiply-adds: counted from the layers as the dense arithmetic that they define, a pass forward for \
+         every state of a rollout and three (forward and backward) for every state and copy in every epoch. The program computes \
+         equal pictures once, and so less.",
+    );
     body + "</section>\n"
 }
 

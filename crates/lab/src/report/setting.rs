@@ -1,6 +1,7 @@
 //! One setting: its teams, their scores, comparisons and thresholds.
 
 use super::compare::Comparison;
+use super::costs::Costs;
 use super::references::References;
 use super::score::{After, Quartiles, TeamScore, continued};
 use super::thresholds::ThresholdReport;
@@ -72,6 +73,8 @@ pub struct SettingReport {
     pub comparisons: Vec<Comparison>,
     /// Steps until thresholds were passed.
     pub thresholds: Vec<ThresholdReport>,
+    /// What steps cost.
+    pub costs: Costs,
     /// What all runs share besides the world, as TOML.
     #[serde(skip)]
     pub(super) rules: String,
@@ -82,7 +85,7 @@ pub struct SettingReport {
     pub(super) records: Vec<Record>,
 }
 
-fn name_of<S: serde::Serializer>(measure: &Measure, s: S) -> Result<S::Ok, S::Error> {
+pub(super) fn name_of<S: serde::Serializer>(measure: &Measure, s: S) -> Result<S::Ok, S::Error> {
     s.serialize_str(measure.name())
 }
 
@@ -110,11 +113,13 @@ impl SettingReport {
         let reports = teams.iter().map(|t| TeamReport::of(t, &after)).collect();
         let names: Vec<String> = teams.iter().map(|t| t.team.name()).collect();
         let random = references.random;
+        let costs = Costs::of(registry, teams);
         SettingReport {
             setting: setting.name.clone(),
             slug: setting.slug(),
             comparisons: Comparison::all(&after, &names, &measure),
-            thresholds: ThresholdReport::all(&setting.world, teams),
+            thresholds: ThresholdReport::all(&setting.world, teams, &costs),
+            costs,
             references,
             teams: reports,
             after,

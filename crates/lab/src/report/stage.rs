@@ -4,7 +4,7 @@ use super::setting::TeamRuns;
 use crate::choose::{Choice, RateRule, choose_for};
 use crate::record::{Record, State};
 use crate::setting::{Setting, Team, one_per_seed};
-use crate::words::thousands;
+use crate::words::{count, thousands};
 use serde::Serialize;
 use std::collections::BTreeSet;
 
@@ -78,6 +78,7 @@ impl<'a> Staged<'a> {
         for team in basis.teams() {
             let choice = choose_for(&basis, &team, rule);
             said.notes.extend(uneven(&choice));
+            said.notes.extend(unequal(&choice));
             choices.push(choice);
         }
         for team in shown.teams() {
@@ -176,17 +177,31 @@ fn pick<'a>(
     (Some(TeamRuns { team: team.clone(), learning_rate: rate, all, ended }), flattered)
 }
 
-/// Areas of runs that ended before others are of another part of training.
+/// Runs that ended before others, or went on, are of another part of training.
 fn uneven(choice: &Choice) -> Option<String> {
-    let steps = || choice.rates.iter().flat_map(|r| &r.up_to);
-    let (least, most) = (steps().min()?, steps().max()?);
-    (choice.rates.len() > 1 && least < most).then(|| {
+    (choice.of_other_lengths > 0).then(|| {
         format!(
-            "{}: the learning rates of {} were compared on runs of different lengths, from {} steps to {}.",
+            "{}: the learning rates of {} are compared on runs of {} steps; {} of other lengths did not choose.",
             choice.setting,
             choice.method,
-            thousands(*least as f64),
-            thousands(*most as f64)
+            thousands(choice.length as f64),
+            count(choice.of_other_lengths, "run")
+        )
+    })
+}
+
+/// A median of two seeds against one of three is no equal chance: some runs may not have been made yet.
+fn unequal(choice: &Choice) -> Option<String> {
+    let first = &choice.rates.first()?.seeds;
+    let differs = choice.rates.iter().any(|r| r.seeds != *first);
+    let tried =
+        choice.rates.iter().map(|r| format!("{} with {}", r.learning_rate, count(r.seeds.len(), "seed")));
+    differs.then(|| {
+        format!(
+            "{}: the learning rates of {} were not all tried on the same seeds: {}.",
+            choice.setting,
+            choice.method,
+            tried.collect::<Vec<_>>().join(", ")
         )
     })
 }

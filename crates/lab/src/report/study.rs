@@ -1,5 +1,6 @@
 //! Everything that a report says, before it is written down.
 
+use super::by::{By, Over, Part};
 use super::score::FEW;
 use super::setting::SettingReport;
 use super::stage::{ChosenOn, Instead, Said, Staged};
@@ -44,6 +45,8 @@ pub struct How {
     pub rule: RateRule,
     /// Controllers that are shown besides those that a world always shows.
     pub controllers: Vec<String>,
+    /// Over which number of their world teams are looked at, if over any.
+    pub by: Option<By>,
 }
 
 /// What many runs amount to.
@@ -61,6 +64,9 @@ pub struct Study {
     pub settings: Vec<SettingReport>,
     /// Settings with a known optimum together, if there are several.
     pub together: Option<Together>,
+    /// Teams over a number of their world, if somebody asked.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub by: Vec<Over>,
     /// Every run.
     pub runs: Vec<RunLine>,
     /// What looked like a run and could not be read, and why.
@@ -96,12 +102,13 @@ impl Study {
             choice: vec![],
             settings: vec![],
             together: None,
+            by: vec![],
             runs: vec![],
             unreadable: both(&gathered.unreadable, &rates.unreadable, |a, b| a == b),
             made_by: origins(&records, |s| Some(format!("{} ({})", s.version.as_ref()?, s.commit.as_ref()?))),
             made_on: origins(&records, |s| s.cpu.clone()),
         };
-        let mut said = Said::default();
+        let (mut said, mut parts) = (Said::default(), vec![]);
         for staged in Staged::all(&records, choosing) {
             let (choices, teams, chosen_on) = staged.teams(how.rule, &mut said);
             study.chosen_on.insert(staged.setting.name.clone(), chosen_on);
@@ -113,6 +120,13 @@ impl Study {
                 staged.held_out(),
                 &how.controllers,
             ));
+            parts.push(Part { setting: staged.setting, teams });
+        }
+        if let Some(by) = &how.by {
+            study.by = Over::all(registry, by, &parts, &study.settings);
+            if study.by.is_empty() {
+                said.notes.push(format!("There is no figure over {}: all runs have the same.", by.option));
+            }
         }
         study.together = Together::of(&study.settings);
         let why = |f: &Found, instead: &Instead<'_>| match instead {

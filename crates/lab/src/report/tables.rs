@@ -4,10 +4,9 @@ use super::score::Quartiles;
 use super::setting::SettingReport;
 use super::study::Study;
 use super::thresholds::open;
-use crate::choose::{Choice, RateScore};
 use crate::figure::{Measure, escape};
 use crate::record::State;
-use crate::words::{count, number, thousands};
+use crate::words::{count, large, number, seconds, thousands};
 
 /// A table with a heading; cells are text.
 pub(super) fn table(heading: &[&str], rows: &[Vec<String>]) -> String {
@@ -31,7 +30,7 @@ fn quartiles(q: Option<Quartiles>, decimals: usize) -> String {
 }
 
 /// Seeds in short: 1-15, 20.
-fn seeds(seeds: &[u64]) -> String {
+pub(super) fn seeds(seeds: &[u64]) -> String {
     let mut parts: Vec<(u64, u64)> = vec![];
     for seed in seeds {
         match parts.last_mut() {
@@ -46,7 +45,7 @@ fn seeds(seeds: &[u64]) -> String {
 }
 
 /// As a person writes it: 0.001, 3e-5.
-fn rate(value: f64) -> String {
+pub(super) fn rate(value: f64) -> String {
     if value >= 1e-4 { value.to_string() } else { format!("{value:e}") }
 }
 
@@ -68,6 +67,9 @@ impl SettingReport {
             }
             let who = [t.method.clone(), rate(t.learning_rate), states, seeds(&t.seeds)];
             let parameters = t.parameters.map_or("-".into(), |p| thousands(p as f64));
+            let milliseconds = self.costs.seconds(&t.method).map_or("-".into(), |s| number(1e3 * s, 2));
+            let arithmetic = self.costs.multiply_adds(&t.method).map_or("-".into(), large);
+            let price = [parameters, milliseconds, arithmetic];
             let scores: Vec<_> =
                 self.after.iter().filter_map(|a| Some((a.steps, a.team(&t.method)?))).collect();
             for (steps, s) in &scores {
@@ -79,13 +81,13 @@ impl SettingReport {
                     quartiles(s.quartiles, decimals),
                     quartiles(s.evaluated_sampled, decimals),
                     quartiles(s.evaluated_greedy, decimals),
-                    parameters.clone(),
                 ]);
+                row.extend(price.clone());
                 rows.push(row);
             }
             if scores.is_empty() {
                 let nothing = ["-".into(), format!("0 of {}", t.seeds.len())];
-                let row = who.into_iter().chain(nothing).chain(vec!["-".into(); 4]).chain([parameters]);
+                let row = who.into_iter().chain(nothing).chain(vec!["-".into(); 4]).chain(price);
                 rows.push(row.collect());
             }
         }
@@ -101,6 +103,8 @@ impl SettingReport {
             "evaluated, sampled actions",
             "evaluated, greedy actions",
             "parameters",
+            "milliseconds a step",
+            "multiply-adds a step",
         ];
         table(&heading, &rows)
     }
@@ -147,6 +151,8 @@ impl SettingReport {
                         true => format!("{} (no interval)", times(x.estimate)),
                         false => format!("{} [{}, {}]", times(x.estimate), times(x.low), times(x.high)),
                     }),
+                    t.seconds.map_or("-".into(), seconds),
+                    t.multiply_adds.map_or("-".into(), large),
                 ]);
             }
         }
@@ -159,33 +165,14 @@ impl SettingReport {
             "runs known by then",
             "quartiles",
             &format!("times {first} [95%]"),
+            "seconds, median",
+            "multiply-adds, median",
         ];
         table(&heading, &rows)
     }
 }
 
 impl Study {
-    /// The learning rates that were tried.
-    pub(super) fn choice_table(&self) -> String {
-        let mut rows = vec![];
-        for choice in &self.choice {
-            for r in &choice.rates {
-                rows.push(rate_row(choice, r));
-            }
-        }
-        let heading = [
-            "setting",
-            "method",
-            "learning rate",
-            "seeds",
-            "area, each seed",
-            "area, median",
-            "failed",
-            "chosen",
-        ];
-        table(&heading, &rows)
-    }
-
     /// Every run and how it stands.
     pub(super) fn runs_table(&self) -> String {
         let rows: Vec<Vec<String>> = self
@@ -221,22 +208,6 @@ impl Study {
             .collect();
         table(&["run", "sweep", "for", "state", "steps", "place"], &rows)
     }
-}
-
-fn rate_row(choice: &Choice, r: &RateScore) -> Vec<String> {
-    let areas: Vec<String> =
-        r.areas.iter().map(|a| if a.is_finite() { number(*a, 3) } else { "failed".into() }).collect();
-    let waiting = if r.unfinished > 0 { format!(" ({} unfinished)", r.unfinished) } else { String::new() };
-    vec![
-        choice.setting.clone(),
-        choice.method.clone(),
-        rate(r.learning_rate),
-        seeds(&r.seeds) + &waiting,
-        areas.join(", "),
-        if r.score == f64::NEG_INFINITY { "failed".into() } else { number(r.score, 3) },
-        r.failed.to_string(),
-        if choice.chosen == Some(r.learning_rate) { "chosen".into() } else { String::new() },
-    ]
 }
 
 #[cfg(test)]

@@ -207,7 +207,7 @@ fn runs_that_are_in_no_number_are_listed_with_the_reason() {
 }
 
 #[test]
-fn rates_that_were_compared_on_other_lengths_are_noted() {
+fn rates_of_other_lengths_are_not_compared() {
     let mut runs = vec![
         run("w-rates", Method::Plain, 1e-3, 101, 50_000, 1.0),
         run("w-rates", Method::Plain, 3e-3, 101, 6_000, 2.0),
@@ -215,9 +215,18 @@ fn rates_that_were_compared_on_other_lengths_are_noted() {
     runs.extend((1..=5).map(|seed| run("w", Method::Plain, 3e-3, seed, 100_000, 1.0)));
     let notes = study(runs).notes;
     assert!(
-        notes[0].contains("compared on runs of different lengths, from 6,000 steps to 50,000"),
+        notes[0].contains("compared on runs of 50,000 steps; 1 run of other lengths did not choose"),
         "{notes:?}"
     );
+}
+
+#[test]
+fn rates_that_lack_a_seed_are_noted() {
+    let runs = [(1e-3, 101), (1e-3, 102), (3e-3, 101)];
+    let runs = runs.map(|(rate, seed)| run("w-rates", Method::Plain, rate, seed, 50_000, 1.0));
+    let notes = study(runs.to_vec()).notes;
+    let part = "not all tried on the same seeds: 0.001 with 2 seeds, 0.003 with 1 seed.";
+    assert!(notes.iter().any(|n| n.contains(part)), "{notes:?}");
 }
 
 #[test]

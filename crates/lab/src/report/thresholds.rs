@@ -1,5 +1,6 @@
 //! Steps until thresholds are passed.
 
+use super::costs::Costs;
 use super::setting::TeamRuns;
 use crate::brief::Brief;
 use crate::record::Record;
@@ -39,6 +40,10 @@ pub struct TeamPassing {
     pub high: f64,
     /// How many times as many steps as the first team: the ratio of the medians.
     pub times: Option<Interval>,
+    /// The median in seconds: steps times the team's seconds per step.
+    pub seconds: Option<f64>,
+    /// The median in multiply-adds.
+    pub multiply_adds: Option<f64>,
 }
 
 impl TeamPassing {
@@ -56,7 +61,17 @@ impl TeamPassing {
             low: p.quantile(0.25),
             high: p.quantile(0.75),
             times: first.map(|f| p.ratio(f)),
+            seconds: None,
+            multiply_adds: None,
         }
+    }
+
+    /// With what the steps to the median cost, where there is a median.
+    fn with(mut self, costs: &Costs) -> TeamPassing {
+        let steps = Some(self.median.estimate).filter(|s| s.is_finite());
+        self.seconds = steps.and_then(|s| Some(s * costs.seconds(&self.method)?));
+        self.multiply_adds = steps.and_then(|s| Some(s * costs.multiply_adds(&self.method)?));
+        self
     }
 
     /// The median for people: `2,160 [2,000, 2,400]`, `5,000 [4,000, open]` or `over 6,000`.
@@ -80,7 +95,7 @@ pub(super) fn open(steps: f64) -> String {
 
 impl ThresholdReport {
     /// All thresholds that any run has passed.
-    pub(super) fn all(world: &Brief, teams: &[TeamRuns<'_>]) -> Vec<ThresholdReport> {
+    pub(super) fn all(world: &Brief, teams: &[TeamRuns<'_>], costs: &Costs) -> Vec<ThresholdReport> {
         let teams: Vec<&TeamRuns<'_>> = teams.iter().filter(|t| !t.ended.is_empty()).collect();
         let mut reports = vec![];
         for threshold in &world.thresholds {
@@ -91,7 +106,7 @@ impl ThresholdReport {
             }
             let team = |(i, (t, p)): (usize, (&&TeamRuns<'_>, &Passing))| {
                 let budget = t.ended.iter().map(|r| r.config.steps).max().unwrap_or(0);
-                TeamPassing::of(t.team.name(), p, budget, passings.first().filter(|_| i > 0))
+                TeamPassing::of(t.team.name(), p, budget, passings.first().filter(|_| i > 0)).with(costs)
             };
             let teams = teams.iter().zip(&passings).enumerate().map(team).collect();
             reports.push(ThresholdReport { threshold: *threshold, teams });

@@ -4,12 +4,14 @@
 //! All of them are checked against hand-worked numbers and against SciPy and rliable (`tests/fixtures`).
 
 mod bootstrap;
+mod crossing;
 mod improvement;
 mod passing;
 mod profile;
 mod quantile;
 
 pub use bootstrap::{Interval, RESAMPLES, bootstrap, interquartile_mean_interval};
+pub use crossing::{crossing, crossing_interval};
 pub use improvement::{improvement, improvement_interval, median_difference, median_difference_interval};
 pub use passing::Passing;
 pub use profile::{above, profile};
