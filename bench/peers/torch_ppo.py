@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Train on both worlds with PPO, written in plain PyTorch: equimarl's `paper` preset, without evaluation.
+"""Train on three worlds with PPO, written in plain PyTorch: equimarl's `paper` preset, without evaluation.
 
 An iteration is 16 episodes x 5 steps, then 4 epochs x 4 minibatches of 20 states.
 """
@@ -14,12 +14,13 @@ import torch
 import torch.nn.functional as F
 
 import torch_minibatch as single
+import torch_spread
 from torch_minibatch import chosen, positive, ppo_loss
-from worlds import Traffic, Wildlife
+from worlds import Spread, Traffic, Wildlife
 
 EPISODES, STEPS, EPOCHS, MINIBATCHES = 16, 5, 4, 4
 DISCOUNT, LARGEST_GRADIENT = 0.99, 1.0
-LEARNING_RATE = {"wildlife": 1e-3, "traffic": 1e-4}
+LEARNING_RATE = {"wildlife": 1e-3, "traffic": 1e-4, "spread": 1e-3}
 MEASURED = [
     ("wildlife", 3, "equivariant"),
     ("wildlife", 3, "plain"),
@@ -27,26 +28,34 @@ MEASURED = [
     ("wildlife", 4, "plain"),
     ("traffic", None, "equivariant"),
     ("traffic", None, "plain"),
+    ("spread", None, "equivariant"),
+    ("spread", None, "plain"),
 ]
 NOTE = "evaluation off; a forward pass encodes each distinct picture of its batch once"
 
 
 def name_of(world, drones, method):
-    return f"wildlife-{drones}-{method}" if world == "wildlife" else f"traffic-{method}"
+    """As `equimarl bench train` calls it."""
+    return {"wildlife": f"wildlife-{drones}", "traffic": "traffic-2x2", "spread": "spread-3"}[world] + f"-{method}"
 
 
 class Trainer:
     def __init__(self, world, drones, method, seed, learning_rate, warm_up=0):
         torch.manual_seed(seed)
         rng = np.random.default_rng(seed)
-        self.world = Wildlife(EPISODES, rng, drones) if world == "wildlife" else Traffic(EPISODES, rng)
-        self.network = single.build(f"{world}-{method}")
-        self.optimiser = torch.optim.Adam(self.network.parameters(), lr=learning_rate, eps=1e-8, fused=True)
+        self.world, self.network = self.make(world, drones, method, rng)
+        self.parameters = list(self.network.parameters())
+        self.optimiser = torch.optim.Adam(self.parameters, lr=learning_rate, eps=1e-8, fused=True)
         self.steps = 0
         # Of the running episodes, and of those that are over.
         self.returns, self.waiting, self.length = np.zeros((3, EPISODES))
         self.finished_returns, self.finished_waiting = [], []
         self.warm_up(rng, warm_up)
+
+    @staticmethod
+    def make(world, drones, method, rng):
+        made = Wildlife(EPISODES, rng, drones) if world == "wildlife" else Traffic(EPISODES, rng)
+        return made, single.build(f"{world}-{method}")
 
     def warm_up(self, rng, most):
         """Takes 0 to `most` random steps in each episode, so that they do not run in step. They are not counted."""
@@ -108,7 +117,7 @@ class Trainer:
             for some in torch.randperm(EPISODES * STEPS).chunk(MINIBATCHES):
                 self.optimiser.zero_grad()
                 ppo_loss(self.forward, [x[some] for x in inputs], *(x[some] for x in targets)).backward()
-                torch.nn.utils.clip_grad_norm_(self.network.parameters(), LARGEST_GRADIENT)
+                torch.nn.utils.clip_grad_norm_(self.parameters, LARGEST_GRADIENT)
                 self.optimiser.step()
 
     def iterate(self):
@@ -123,6 +132,31 @@ class Trainer:
         if isinstance(self.world, Traffic):
             found["waiting"] = last(self.finished_waiting, 20)
         return found
+
+
+class SpreadTrainer(Trainer):
+    """Agents see vectors in place of pictures."""
+
+    dense = None
+
+    @staticmethod
+    def make(world, drones, method, rng):
+        return Spread(EPISODES, rng), torch_spread.build(method)
+
+    def forward(self, *inputs):
+        return torch_spread.decide(self.dense or self.network.dense(), *inputs)
+
+    @torch.no_grad()
+    def rollout(self):
+        """Weights do not change in a rollout, so they are made from their coefficients once."""
+        self.dense = self.network.dense()
+        found = super().rollout()
+        self.dense = None
+        return found
+
+
+def trainer_of(world, *what, **more):
+    return (SpreadTrainer if world == "spread" else Trainer)(world, *what, **more)
 
 
 # --------------------------------------------------------------------------------------------------------------------
@@ -153,7 +187,7 @@ def train(options):
     """A run of so many steps: its speed, and how it went."""
     name = name_of(options.world, options.drones, options.method)
     rate = options.lr or LEARNING_RATE[options.world]
-    trainer = Trainer(options.world, options.drones, options.method, options.seed, rate, options.warm_up)
+    trainer = trainer_of(options.world, options.drones, options.method, options.seed, rate, options.warm_up)
     curve, clock = [], Clock(trainer)
     while trainer.steps < options.steps:
         trainer.iterate()
@@ -166,7 +200,7 @@ def train(options):
 
 def measure(world, drones, method, options):
     """The speed over so many seconds, after 3 iterations."""
-    trainer = Trainer(world, drones, method, options.seed, options.lr or LEARNING_RATE[world], options.warm_up)
+    trainer = trainer_of(world, drones, method, options.seed, options.lr or LEARNING_RATE[world], options.warm_up)
     for _ in range(3):
         trainer.iterate()
     clock = Clock(trainer)
@@ -190,7 +224,7 @@ def positive_number(text):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--world", choices=("wildlife", "traffic"), default="wildlife")
+    parser.add_argument("--world", choices=tuple(LEARNING_RATE), default="wildlife")
     parser.add_argument("--drones", type=positive, default=3, help="of wildlife (default 3)")
     parser.add_argument("--method", choices=("equivariant", "plain"), default="equivariant")
     parser.add_argument("--steps", type=positive, default=10_000, help="environment steps (default 10000)")
@@ -199,13 +233,16 @@ def main():
     parser.add_argument("--every", type=positive, default=2500, help="steps between lines of progress (default 2500)")
     parser.add_argument("--warm-up", type=int, default=0, metavar="N", help="0 to N random steps in each episode first")
     parser.add_argument("--threads", type=int, choices=(1, 2), default=1, help="threads of PyTorch (default 1)")
-    parser.add_argument("--all", action="store_true", help="measure the speed of all six, each from its start")
+    parser.add_argument("--all", action="store_true", help="measure the speed of all, each from its start")
+    parser.add_argument("--only", default="", metavar="NAME", help="of --all, those with this in their name")
     parser.add_argument("--seconds", type=positive, default=20, help="for each of --all (default 20)")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("--self-test", action="store_true", help="compare with equimarl's worlds, do not train")
     options = parser.parse_args()
     if options.drones < 2:
         parser.error("--drones must be at least 2")
+    if options.all and not any(options.only in name_of(*what) for what in MEASURED):
+        parser.error(f"--only {options.only} is in none of " + ", ".join(name_of(*what) for what in MEASURED))
     if options.warm_up < 0:
         parser.error("--warm-up must not be negative")
     torch.set_num_threads(options.threads)
@@ -216,7 +253,7 @@ def main():
         return
     report = {"results": [], "torch": torch.__version__, "threads": options.threads, "note": NOTE}
     if options.all:
-        report["results"] = [measure(*what, options) for what in MEASURED]
+        report["results"] = [measure(*what, options) for what in MEASURED if options.only in name_of(*what)]
     else:
         result, run = train(options)
         report |= {"results": [result], **run}

@@ -1,9 +1,9 @@
-"""The two worlds, many episodes at a time, in NumPy.
+"""Three worlds, many episodes at a time, in NumPy.
 
 A world holds `count` episodes. `step(actions)` advances them all; `restart(which)` begins new episodes where `which`
 is true. `observe()` gives, for every episode and agent, the number of the picture that the agent sees, and the graph of
-who hears whom; `paint(numbers)` makes the pictures. Equal numbers are equal pictures. `state(episode)` is what
-`equimarl replay` says of it.
+who hears whom; `paint(numbers)` makes the pictures. Equal numbers are equal pictures. In spread there are no pictures:
+`observe()` gives vectors. `state(episode)` is what `equimarl replay` says of it.
 """
 
 import numpy as np
@@ -234,3 +234,66 @@ class Traffic:
             where = [*self.cells[lane, step].tolist(), *self.DIRECTIONS[lane // 2].tolist()]
             vehicles.append([*where, int(self.waiting[place]), bool(self.marked[place])])
         return {"vehicles": sorted(vehicles)}
+
+
+class Spread:
+    """Agents cover landmarks without bumping into each other: mpe2's simple_spread. After 25 steps an episode is cut off."""
+
+    LIMIT, STEP, DAMPING, ACCELERATION, RADIUS = 25, 0.1, 0.25, 5.0, 0.15
+    CONTACT_FORCE, CONTACT_MARGIN, LOCAL_RATIO = 100.0, 1e-3, 0.5
+    # stay, left, right, down, up; y grows upwards
+    FORCES = ACCELERATION * np.array([[0, 0], [-1, 0], [1, 0], [0, -1], [0, 1]])
+    ACTIONS = len(FORCES)
+
+    def __init__(self, count, rng, agents=3):
+        self.count, self.rng, self.agents = count, rng, agents
+        self.places = np.zeros((count, agents, 2))
+        self.velocities = np.zeros((count, agents, 2))
+        self.landmarks = np.zeros((count, agents, 2))
+        self.time = np.zeros(count, int)
+        self.others = np.array([[j for j in range(agents) if j != i] for i in range(agents)])
+        self.restart(np.ones(count, bool))
+
+    def restart(self, which):
+        both = self.rng.uniform(-1, 1, (2, which.sum(), self.agents, 2))
+        self.places[which], self.landmarks[which] = both
+        self.velocities[which], self.time[which] = 0, 0
+
+    def apart(self):
+        """Vectors from all other agents to each, and their lengths."""
+        away = self.places[:, :, None] - self.places[:, self.others]
+        return away, np.sqrt((away**2).sum(-1))
+
+    def step(self, actions):
+        """Rewards, terminated, truncated."""
+        away, distance = self.apart()
+        margin = self.CONTACT_MARGIN
+        penetration = margin * np.logaddexp(0, (2 * self.RADIUS - distance) / margin)
+        # Two agents on the same point do not push each other.
+        push = self.CONTACT_FORCE * penetration / np.where(distance == 0, np.inf, distance)
+        force = self.FORCES[actions] + (push[..., None] * away).sum(2)
+        self.places += self.STEP * self.velocities
+        self.velocities = (1 - self.DAMPING) * self.velocities + self.STEP * force
+        self.time += 1
+        return self.rewards().mean(-1), np.zeros(self.count, bool), self.time >= self.LIMIT
+
+    def rewards(self):
+        """What mpe2 gives each agent."""
+        touches = (self.apart()[1] < 2 * self.RADIUS).sum(-1)
+        away = self.landmarks[:, :, None] - self.places[:, None]
+        nearest = np.sqrt((away**2).sum(-1).min(-1)).sum(-1, keepdims=True)
+        return -(1 - self.LOCAL_RATIO) * nearest - self.LOCAL_RATIO * touches
+
+    @staticmethod
+    def seen(vectors):
+        """Networks see vectors as (down, right)."""
+        return np.stack([-vectors[..., 1], vectors[..., 0]], -1).astype(np.float32)
+
+    def observe(self):
+        """Velocities and places, edge vectors to the other agents, and to landmarks."""
+        own = np.concatenate([self.seen(self.velocities), self.seen(self.places)], -1)
+        to_landmarks = self.places[:, :, None] - self.landmarks[:, None]
+        return own, self.seen(self.apart()[0]), self.seen(to_landmarks)
+
+    def state(self, episode):
+        return {"agents": np.concatenate([self.places[episode], self.velocities[episode]], -1).tolist()}
