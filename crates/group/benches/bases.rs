@@ -1,9 +1,8 @@
 //! All bases of the paper's eight networks, and two larger ones. `cargo bench -p equimarl-group`
-#![allow(missing_docs)] // criterion's macros make undocumented functions
 
-use criterion::{Criterion, criterion_group, criterion_main};
 use equimarl_group::{Basis, Group, Rep};
 use std::hint::black_box;
+use std::time::Instant;
 
 /// (input, output, kernel) of every layer; biases are added by `solve`.
 type Layers = Vec<(String, String, Option<usize>)>;
@@ -56,31 +55,37 @@ fn solve(group: &Group, layers: &Layers) -> usize {
         .sum()
 }
 
-fn bases(c: &mut Criterion) {
+/// Prints the median time of a call, of 101 calls.
+fn time(name: &str, mut call: impl FnMut()) {
+    let mut seconds: Vec<f64> = (0..101)
+        .map(|_| {
+            let start = Instant::now();
+            call();
+            start.elapsed().as_secs_f64()
+        })
+        .collect();
+    seconds.sort_by(f64::total_cmp);
+    println!("{name:<34} {:.3} ms", seconds[50] * 1e3);
+}
+
+fn main() {
     let wildlife = ["perm[0 4 1 2 3]", "5*trivial"];
     let traffic = ["perm[1 0]", "2*trivial"];
     // The agents of 2 x 2 junctions move too: old index k goes to [5, 4, 1, 0, 7, 6, 3, 2][k].
     let team = ["perm[3 2 7 6 1 0 5 4]", "8*trivial"];
-    c.bench_function("all bases of the eight networks", |b| {
-        b.iter(|| {
-            for (kind, name) in ["C4", "C1"].iter().enumerate() {
-                let group: Group = name.parse().unwrap();
-                black_box(solve(&group, &distributed(&group, 1, wildlife[kind])));
-                black_box(solve(&group, &distributed(&group, 3, traffic[kind])));
-                black_box(solve(&group, &central(&group, 3, wildlife[kind])));
-                black_box(solve(&group, &central(&group, 3, team[kind])));
-            }
-        });
+    time("all bases of the eight networks", || {
+        for (kind, name) in ["C4", "C1"].iter().enumerate() {
+            let group: Group = name.parse().unwrap();
+            black_box(solve(&group, &distributed(&group, 1, wildlife[kind])));
+            black_box(solve(&group, &distributed(&group, 3, traffic[kind])));
+            black_box(solve(&group, &central(&group, 3, wildlife[kind])));
+            black_box(solve(&group, &central(&group, 3, team[kind])));
+        }
     });
     for (group, rep) in [("S5", "natural"), ("D12", "regular")] {
-        c.bench_function(&format!("{rep} -> {rep} of {group}"), |b| {
-            b.iter(|| {
-                let rep = Rep::parse(&group.parse().unwrap(), rep).unwrap();
-                black_box(Basis::linear(&rep, &rep).unwrap().rank())
-            });
+        time(&format!("{rep} -> {rep} of {group}"), || {
+            let rep = Rep::parse(&group.parse().unwrap(), rep).unwrap();
+            black_box(Basis::linear(&rep, &rep).unwrap().rank());
         });
     }
 }
-
-criterion_group!(benches, bases);
-criterion_main!(benches);
