@@ -41,6 +41,16 @@ pub struct Realisation {
     each: usize,
     /// Whether no coefficient is named twice.
     once: bool,
+    /// Then, and if no entry has two terms or a factor: where runs of entries are runs of coefficients.
+    runs: Vec<Run>,
+}
+
+/// Entries that are coefficients, in the same order.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Run {
+    entry: u32,
+    coefficient: u32,
+    length: u32,
 }
 
 impl Realisation {
@@ -83,7 +93,8 @@ impl Realisation {
         let alike = |(c, &start): (usize, &u32)| start as usize == (c * each).min(of.len());
         let each = if first.iter().enumerate().all(alike) { each } else { 0 };
         let once = first.windows(2).all(|c| c[1] - c[0] <= 1);
-        Ok(Self { starts, index, scale, first, of, by, each, once })
+        let runs = if once && scale.iter().all(|s| *s == 1.0) { runs(&starts, &index) } else { vec![] };
+        Ok(Self { starts, index, scale, first, of, by, each, once, runs })
     }
 
     /// Several matrices one below the other, over one list of `coefficients`: the coefficients of each part begin at its
@@ -174,6 +185,14 @@ impl Realisation {
     pub fn add_adjoint(&self, dentries: &[f32], dcoefficients: &mut [f32]) -> Result<()> {
         length("dentries", dentries.len(), self.entries())?;
         length("dcoefficients", dcoefficients.len(), self.coefficients())?;
+        if !self.runs.is_empty() {
+            for &Run { entry, coefficient, length } in &self.runs {
+                let from = &dentries[entry as usize..][..length as usize];
+                let to = &mut dcoefficients[coefficient as usize..][..length as usize];
+                to.iter_mut().zip(from).for_each(|(to, from)| *to += from);
+            }
+            return Ok(());
+        }
         if self.once {
             // Weights of their own, as in a plain network: whatever the order, each sum is one number.
             for (e, terms) in dentries.iter().zip(self.starts.windows(2)) {
@@ -208,8 +227,7 @@ impl Realisation {
         let order: Vec<Option<usize>> = order.into_iter().collect();
         let count = |e: &Option<usize>| e.map_or(0, |e| self.starts[e + 1] - self.starts[e]);
         let single = self.coefficients() > 0 && order.iter().all(|e| count(e) <= 1);
-        let mut gather =
-            Gather { coefficients: self.coefficients(), starts: vec![], index: vec![], scale: vec![] };
+        let mut gather = Gather { coefficients: self.coefficients(), ..Gather::default() };
         if !single {
             gather.starts.push(0);
         }
@@ -227,21 +245,56 @@ impl Realisation {
                 gather.starts.push(gather.index.len() as u32);
             }
         }
+        gather.stride = if single { gather.common_stride() } else { None };
         gather
     }
 }
 
+/// Runs of entries whose coefficients rise one by one; none if an entry has several terms.
+fn runs(starts: &[u32], index: &[u32]) -> Vec<Run> {
+    let mut runs: Vec<Run> = vec![];
+    for (entry, terms) in starts.windows(2).enumerate() {
+        let entry = entry as u32;
+        match terms[1] - terms[0] {
+            0 => {}
+            1 => {
+                let coefficient = index[terms[0] as usize];
+                match runs.last_mut() {
+                    Some(run)
+                        if run.entry + run.length == entry && run.coefficient + run.length == coefficient =>
+                    {
+                        run.length += 1;
+                    }
+                    _ => runs.push(Run { entry, coefficient, length: 1 }),
+                }
+            }
+            _ => return vec![],
+        }
+    }
+    runs
+}
+
 /// Realises the entries of a matrix in a fixed order.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Gather {
     coefficients: usize,
     /// The terms of each float; empty if every float has at most one.
     starts: Vec<u32>,
     index: Vec<u32>,
     scale: Vec<f32>,
+    /// If every float is a coefficient as it is, and every eight floats are so many coefficients apart: plain weights in the
+    /// order of the backward pass (1), and of the forward pass (a row).
+    stride: Option<usize>,
 }
 
 impl Gather {
+    fn common_stride(&self) -> Option<usize> {
+        let stride = self.index.get(1)?.checked_sub(self.index[0])?;
+        let even = |i: &[u32]| i.windows(2).all(|pair| pair[0].checked_add(stride) == Some(pair[1]));
+        let all = self.index.len() % 8 == 0 && self.scale.iter().all(|s| *s == 1.0);
+        (all && self.index.chunks(8).all(even)).then_some(stride as usize)
+    }
+
     /// Number of floats it writes.
     pub fn len(&self) -> usize {
         if self.starts.is_empty() { self.index.len() } else { self.starts.len() - 1 }
@@ -259,6 +312,15 @@ impl Gather {
     pub fn run(&self, coefficients: &[f32], out: &mut [f32]) -> Result<()> {
         length("coefficients", coefficients.len(), self.coefficients)?;
         length("out", out.len(), self.len())?;
+        if let Some(stride) = self.stride {
+            for (out, i) in out.chunks_exact_mut(8).zip(self.index.chunks_exact(8)) {
+                for (k, out) in out.iter_mut().enumerate() {
+                    // SAFETY: the eight indices are so far apart, and below `self.coefficients`, as below.
+                    *out = unsafe { *coefficients.get_unchecked(i[0] as usize + k * stride) };
+                }
+            }
+            return Ok(());
+        }
         if self.starts.is_empty() {
             // SAFETY: indices were below `self.coefficients` when this was made, which is the slice's length.
             let one = |i: u32, scale: f32| unsafe { coefficients.get_unchecked(i as usize) } * scale;
