@@ -70,8 +70,16 @@ impl registry::Definition for Definition {
         super::script::replay(script)
     }
 
+    /// What was tried and why: docs/results.md. The paper's batches, which learn soonest; a larger rate that falls, and
+    /// lambda 0.95, which end higher.
     fn presets(&self) -> &'static [(&'static str, &'static str)] {
-        &[("paper", "learning_rate = 1e-3"), ("default", "learning_rate = 1e-3")]
+        &[
+            ("paper", "learning_rate = 1e-3"),
+            (
+                "default",
+                "learning_rate = 3e-3\nenvironments = 16\nrollout = 5\nminibatches = 4\nnormalise_advantages = false",
+            ),
+        ]
     }
 
     fn label(&self, settings: &Settings) -> String {
