@@ -425,7 +425,7 @@ mod tests {
     fn a_collapse_is_said_with_what_helps() {
         for (preset, method, part) in [
             ("paper", Method::AugmentFull, "with --set augment_ratio=rollout"),
-            ("default", Method::AugmentFull, "lower the learning rate (0.001)"),
+            ("default", Method::AugmentFull, "lower the learning rate (0.003)"),
             ("paper", Method::Plain, "lower the learning rate (0.001)"),
         ] {
             let registry = equimarl_worlds::builtin();
