@@ -163,8 +163,11 @@ fn resolved(
         }
     })?;
     // A group that nobody gave follows the world's size.
-    let usual = registry.usual_group(&config.world).filter(|_| !group_given);
-    let config = TrainConfig { group: usual.unwrap_or_else(|| config.group.clone()), ..config };
+    let group = match group_given {
+        true => config.group.clone(),
+        false => equimarl_learn::usual_group(registry, &config.world, method).map_err(|error| in_words(&error))?,
+    };
+    let config = TrainConfig { group, ..config };
     config.check().map_err(value)?;
     Ok(config)
 }

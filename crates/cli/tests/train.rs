@@ -194,6 +194,24 @@ fn models_play_and_are_checked() {
     assert_eq!(json(&["check", "network", "--model", &tokens, "--states", "4"])["equivariant"], true);
     let told = trained("cause", &["--method", "cause", "--wind", "0.3"]);
     play(&told, &["--wind", "0.5"]);
+    // What is left of the symmetry is found in the world as it is, wherever its settings come from.
+    let group = |run: &str| {
+        let config: toml::Table =
+            std::fs::read_to_string(format!("{run}/config.toml")).unwrap().parse().unwrap();
+        config["group"].as_str().unwrap().to_string()
+    };
+    let mirror = "matrix[-1 0, 0 1]";
+    let left = trained("left", &["--method", "subgroup", "--wind", "0.3"]);
+    let set = trained("left-set", &["--method", "subgroup", "--set", "world.wind=0.3"]);
+    let whole = trained("left-whole", &["--method", "equivariant", "--wind", "0.3"]);
+    assert_eq!([group(&left), group(&set), group(&whole)], [mirror, mirror, "C4"]);
+    let weights = |run: &str| fs::read(format!("{run}/model.safetensors")).unwrap();
+    assert!(weights(&left) == weights(&set) && weights(&left) != weights(&whole));
+    assert_eq!(group(&trained("left-calm", &["--method", "subgroup"])), "C4");
+    assert_eq!(answer(&["check", "network", "--model", &left, "--states", "5"]).0, 0);
+    let fresh =
+        ["check", "network", "--world", "wildlife", "--wind", "0.3", "--method", "subgroup", "--states", "5"];
+    assert_eq!(answer(&fresh).1["group"], mirror);
     let short = ["--world", "traffic", "--set", "world.step_limit=20"];
     let traffic = trained("traffic", &short);
     for (size, junctions) in [("2x2", [2, 2]), ("2x3", [2, 3]), ("3x3", [3, 3])] {

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! D_n: rho(h) of d = 1 or 2 numbers; rows F[ab][h] = sqrt(d/|G|) rho_ab(h)
-//! C_n: rho_0 = 1, (-1)^h if n is even, and pairs F[cos][h] = sqrt(2/n) cos kh, F[sin][h] = sqrt(2/n) sin kh
+//! C_n: rho_0 = 1, (-1)^h if n is even, and pairs F[cos][h] = sqrt(2/n) cos(2 pi kh/n), F[sin][h] likewise
 //! ```
 //!
 //! All rows together are an orthogonal matrix. For y\[h'\] = sum_h w\[h'^-1 h\] x\[h\], which is what commutes with

@@ -57,6 +57,10 @@ fn factor(cursor: &mut Cursor, depth: usize) -> Result<Group> {
                 _ => Group::symmetric(n),
             }
         }
+        Some('O') => Err(cursor.error(
+            "O2, all turns and mirrors of the plane, is no finite group; networks and worlds take it (--group O2), and here \
+             D8 or another D_n stands for it",
+        )),
         Some(c) => Err(cursor.error(format!("no family of groups is called `{c}`; {HELP}"))),
         None => Err(cursor.error(HELP)),
     }

@@ -198,7 +198,8 @@ impl Blocks {
 
     /// That the weights are of this plan's sizes.
     fn check(&self, packed: &Packed) -> Result<()> {
-        let is = |p: &Panels, depth, columns| (p.depth(), p.columns()) == (depth, columns);
+        let lanes = self.level.lanes();
+        let is = |p: &Panels, depth, columns| (p.depth(), p.columns(), p.lanes()) == (depth, columns, lanes);
         let runs = self.blocks.iter().flat_map(|b| b.runs.iter().map(move |_| b));
         let fits = packed.forward.len() == self.blocks.len()
             && packed.forward.iter().zip(&self.blocks).all(|(p, b)| is(p, b.depth(), b.outputs))

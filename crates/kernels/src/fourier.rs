@@ -4,7 +4,7 @@
 //!
 //! forward: y\[f\]\[c\] = sum_h F\[f\]\[h\] x\[c\]\[h\]      inverse: x\[c\]\[h\] = sum_f F\[f\]\[h\] y\[f\]\[c\], with or without ReLU
 //!
-//! Rows y have room for whole vectors of channels, [`padded`]: what is behind the channels is zero, and is not read.
+//! Rows y have room for whole vectors of channels, [`padded`]: what is behind the channels is written as zero, and changes nothing.
 //!
 //! Sums are chains of multiply-adds in rising order; since F is orthogonal, each is the backward pass of the other.
 
@@ -240,7 +240,6 @@ mod tests {
                     back[by_channel] += weight * f64::from(z[by_row]);
                 }
             }
-            let mut levels = vec![];
             for level in Level::available() {
                 let plan = Fourier::with_level(order, matrix.clone(), level).unwrap();
                 let [mut back_again, mut positive] = [(); 2].map(|()| vec![f32::NAN; x.len()]);
@@ -250,9 +249,7 @@ mod tests {
                 plan.inverse(channels, &z, true, &mut positive).unwrap();
                 assert!(deviation(&y, &there) < 1e-5 && deviation(&back_again, &back) < 1e-5);
                 assert!(positive.iter().zip(&back_again).all(|(p, x)| *p == x.max(0.0)));
-                levels.push([y, back_again]);
             }
-            assert!(levels[1..].windows(2).all(|pair| pair[0] == pair[1]));
         }
     }
 

@@ -13,7 +13,7 @@
 //! Every o is the next number of its row; those of channels that do not go in are left out, and indices go around where there are
 //! fewer.
 
-use crate::error::{Result, length, rows};
+use crate::error::{Error, Result, length, positive, rows};
 use crate::lanes::{LANES, Lanes, one_by_one, side_by_side};
 use crate::simd::{Eight, EightKernel, Level};
 
@@ -82,6 +82,21 @@ impl Gate {
         Self { from, to, mirrors, level }
     }
 
+    /// That there is something to make the output from; and signed numbers do not go around.
+    fn check_counts(&self) -> Result<()> {
+        let (from, to) = (self.from, self.to);
+        if to.one > 0 {
+            positive("the number of vectors that go into a gate", from.one)?;
+        }
+        if to.two > 0 {
+            positive("the number of vectors that go into a gate", from.one + from.two)?;
+        }
+        match from.sign > 0 && from.sign < to.sign {
+            true => Err(Error::Index { name: "signs", at: from.sign, index: from.sign, limit: from.sign }),
+            false => Ok(()),
+        }
+    }
+
     /// How many numbers i of a row there are.
     pub fn invariants(&self) -> usize {
         let from = self.from;
@@ -109,8 +124,9 @@ impl Gate {
     /// Rows y to rows i.
     ///
     /// # Errors
-    /// The slices are not as many whole rows.
+    /// The slices are not as many whole rows, or there is nothing that the output could be made from.
     pub fn look(&self, y: &[f32], saved: &mut Saved, invariants: &mut [f32]) -> Result<()> {
+        self.check_counts()?;
         let count = rows("y", y.len(), self.from.dim())?;
         length("invariants", invariants.len(), count * self.invariants())?;
         saved.count = count;

@@ -391,6 +391,32 @@ mod tests {
         }
     }
 
+    /// Plain weights, as they are and turned over: both ways of copying.
+    #[test]
+    fn plain_weights_are_copied() {
+        let [rows, columns] = [16, 32];
+        let starts: Vec<u32> = (0..=rows as u32 * columns as u32).collect();
+        let index: Vec<u32> = starts[1..].to_vec();
+        let matrix = Realisation::new(starts.len(), starts, index, vec![1.0; rows * columns]).unwrap();
+        let c = Noise::new(3).floats(matrix.coefficients());
+        let (straight, turned): (Vec<_>, Vec<_>) =
+            (0..rows * columns).map(|k| (Some(k), Some(k % rows * columns + k / rows))).unzip();
+        for (order, stride) in [(straight, 1), (turned, columns)] {
+            let gather = matrix.in_order(order.clone());
+            assert_eq!(gather.stride, Some(stride));
+            let mut out = vec![f32::NAN; gather.len()];
+            gather.run(&c, &mut out).unwrap();
+            assert!(out.iter().zip(&order).all(|(out, entry)| *out == c[entry.unwrap() + 1]));
+        }
+        let mut d = vec![1.0; matrix.coefficients()];
+        matrix.add_adjoint(&c[1..], &mut d).unwrap();
+        assert_eq!(matrix.runs.len(), 1);
+        assert!(d[0] == 1.0 && d[1..].iter().zip(&c[1..]).all(|(d, c)| *d == 1.0 + c));
+        // One more entry, a factor, or another distance, and nothing is copied.
+        assert_eq!(matrix.in_order([Some(0), None]).stride, None);
+        assert_eq!(matrix.in_order((0..8).map(|k| Some(k * k))).stride, None);
+    }
+
     #[test]
     fn stacked_parts_keep_their_coefficients_apart() {
         let part = Realisation::new(1, vec![0, 1, 2], vec![0, 0], vec![1.0, 2.0]).unwrap();

@@ -39,6 +39,8 @@ pub(crate) fn on_threads<T: Send>(threads: usize, work: impl FnOnce() -> T + Sen
 /// Largest difference, relative to the largest expected value (at least one).
 pub(crate) fn deviation(found: &[f32], expected: &[f64]) -> f64 {
     assert_eq!(found.len(), expected.len());
+    // `max` below would pass over what is not a number: a float that was never written, for example.
+    assert!(found.iter().all(|x| x.is_finite()), "not all of what was found is finite");
     let size = expected.iter().fold(1.0f64, |a, b| a.max(b.abs()));
     let differences = found.iter().zip(expected);
     differences.fold(0.0, |worst: f64, (a, b)| worst.max((f64::from(*a) - b).abs())) / size

@@ -205,7 +205,7 @@ fn resolve(registry: &Registry, preset: &str, chosen: &Table) -> Result<TrainCon
     let mut config = TrainConfig::overlay(registry, &base, &rest.to_string())?;
     if !rest.contains_key("group") {
         // The size may have changed what symmetry there is.
-        config.group = registry.usual_group(&config.world).unwrap_or(config.group);
+        config.group = equimarl_learn::usual_group(registry, &config.world, method)?;
     }
     Ok(config)
 }
@@ -304,6 +304,16 @@ mod tests {
         let text = "name = 'a'\n[[grid]]\nworld = [{name = 'wildlife', grid = 5}, {name = 'wildlife'}]";
         let names: Vec<String> = parse(text).unwrap().runs.into_iter().map(|r| r.name).collect();
         assert_eq!(names, ["wildlife-3-5x5-equivariant-0.001-0", "wildlife-3-equivariant-0.001-0"]);
+    }
+
+    #[test]
+    fn a_subgroup_is_what_is_left_in_each_world() {
+        let sweep = parse(
+            "name = 'a'\n[[grid]]\nmethod = 'subgroup'\n\
+             world = [{name = 'wildlife', wind = 0.4}, {name = 'traffic', tilt = 0.4}, {name = 'wildlife'}]",
+        );
+        let groups: Vec<String> = sweep.unwrap().runs.into_iter().map(|run| run.config.group).collect();
+        assert_eq!(groups, ["matrix[-1 0, 0 1]", "C2", "C4"]);
     }
 
     #[test]

@@ -62,9 +62,18 @@ fn begin(registry: &Registry, run: &Path, config: &TrainConfig, team: Option<&Ne
             check_fit(&spec.spec, team.config())?;
             let (own, asked) = (team.config(), wanted.config());
             if (own.kind, &own.group) != (asked.kind, &asked.group) || team.named() != wanted.named() {
+                let told = |config: &equimarl_nn::NetworkConfig| match config.interface.cause.is_empty() {
+                    true => "",
+                    false => ", told what breaks the symmetry",
+                };
                 return Err(Error::Mismatch(format!(
-                    "the team to start from has another network ({} under {}) than this run ({} under {})",
-                    own.kind, own.group, asked.kind, asked.group
+                    "the team to start from has another network ({} under {}{}) than this run ({} under {}{})",
+                    own.kind,
+                    own.group,
+                    told(own),
+                    asked.kind,
+                    asked.group,
+                    told(asked)
                 )));
             }
             let mut trainer = Trainer::new(registry, config)?;

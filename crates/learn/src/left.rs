@@ -1,5 +1,6 @@
 //! What is left of a world's symmetry, found by looking: the elements that an audit does not refute.
 
+use crate::config::Method;
 use crate::error::{Error, Result};
 use equimarl_group::{Group, Plane};
 use equimarl_worlds::{Registry, WorldConfig};
@@ -7,13 +8,27 @@ use equimarl_worlds::{Registry, WorldConfig};
 /// Steps of the audit. A wind shows in the first one that does not capture.
 const STEPS: usize = 200;
 
-/// The largest group of plane symmetries that a world has with everything that breaks it, by its name: C1 if nothing is left.
+/// The symmetry that networks get where nobody gives one: what the world says is usual; for [`Method::Subgroup`] what is left of it
+/// there.
+///
+/// # Errors
+/// If there is no such world, or it does not say how its states transform and the method needs that.
+pub fn usual_group(registry: &Registry, world: &WorldConfig, method: Method) -> Result<String> {
+    match method {
+        Method::Subgroup => left(registry, world),
+        _ => Ok(registry.get(&world.name)?.symmetries(&world.settings).usual),
+    }
+}
+
+/// The usual symmetry of a world if the world really has it, and else the largest group of plane symmetries that it has with
+/// everything that breaks it, by its name: C1 if nothing is left.
 ///
 /// # Errors
 /// If there is no such world, or it does not say how its states transform.
 pub fn left(registry: &Registry, world: &WorldConfig) -> Result<String> {
     let world = registry.complete(world)?;
-    let largest: Group = registry.get(&world.name)?.symmetries(&world.settings).largest.parse()?;
+    let symmetries = registry.get(&world.name)?.symmetries(&world.settings);
+    let largest: Group = symmetries.largest.parse()?;
     let envs = registry.make(&world, &largest, 1)?;
     let Some(exact) = envs.exact() else {
         return Err(Error::BadConfig(format!(
@@ -25,7 +40,12 @@ pub fn left(registry: &Registry, world: &WorldConfig) -> Result<String> {
     let plane = Plane::new(&largest)?;
     let held = largest.elements().zip(&report.elements).filter(|(_, found)| found.holds);
     let matrices: Vec<[[i32; 2]; 2]> = held.map(|(g, _)| plane.matrix(g)).collect();
-    name(&matrices)
+    let usual: Group = symmetries.usual.parse()?;
+    let its_plane = Plane::new(&usual)?;
+    match usual.elements().all(|g| matrices.contains(&its_plane.matrix(g))) {
+        true => Ok(symmetries.usual),
+        false => name(&matrices),
+    }
 }
 
 /// A group of these elements: a usual name if it has one, and generators otherwise.
@@ -75,7 +95,8 @@ mod tests {
             changes.iter().for_each(|(key, value)| config.settings.set(key, value.clone()));
             left(&registry, &config).unwrap()
         };
-        assert_eq!(of("wildlife", &[]), "D4");
+        // Nothing is broken, so it is what every network has.
+        assert_eq!(of("wildlife", &[]), "C4");
         assert_eq!(of("wildlife", &[("wind", 0.3.into()), ("wind_from", "north".into())]), "D1");
         // The mirror along the rows: it negates rows and not columns.
         assert_eq!(of("wildlife", &[("wind", 0.3.into())]), "matrix[-1 0, 0 1]");

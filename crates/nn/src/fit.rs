@@ -131,7 +131,13 @@ impl NetworkConfig {
             false => (found.image, own.image),
         };
         let image = image.unwrap_or_default();
-        if image != wanted || found.actions != actions {
+        if image == wanted && found.actions != actions {
+            return Err(Error::Mismatch(format!(
+                "this model was made for agents with {actions} actions (or numbers of a vector), and here they have {}",
+                found.actions
+            )));
+        }
+        if image != wanted {
             let size = if central { "; a central network is made for one size" } else { "" };
             return Err(Error::Mismatch(format!(
                 "this model sees images of {wanted:?} and has {actions} actions; the world has {image:?} and {}{size}",
@@ -176,7 +182,11 @@ mod tests {
                 WorldShape { image: None, ..right },
                 "images of [1, 21, 21] and has 5 actions; the world has [0, 0, 0]",
             ),
-            (&local, WorldShape { actions: 4, ..right }, "has 5 actions; the world has [1, 21, 21] and 4"),
+            (
+                &local,
+                WorldShape { actions: 4, ..right },
+                "agents with 5 actions (or numbers of a vector), and here they have 4",
+            ),
             (&central, WorldShape { team_image: None, ..right }, "a central network is made for one size"),
             (&central, WorldShape { agents: 4, ..right }, "decides for 3 agents, the world has 4"),
         ] {

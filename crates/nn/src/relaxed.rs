@@ -44,7 +44,11 @@ impl Relaxation {
             let parts = [("weight", space.weight(), wide.weight()), ("bias", space.bias(), wide.bias())];
             for (part, from, to) in parts {
                 if from.entries() != to.entries() || to.coefficients() != to.entries() {
-                    return Err(Error::BadNetwork(format!("{name}.{part} is not as wide as it is relaxed")));
+                    return Err(Error::BadNetwork(format!(
+                        "{name}.{part} has {} entries under its symmetry and {} without it, so it cannot be relaxed",
+                        from.entries(),
+                        to.entries()
+                    )));
                 }
                 terms.resize(inner + to.coefficients(), vec![]);
                 let place = |entry: usize| to.terms(entry).next().map_or(0, |(c, _)| inner + c);

@@ -13,6 +13,7 @@ use clap::Args as ClapArgs;
 use equimarl_group::Symmetry;
 use equimarl_learn::{
     EquivarianceReport, Method, TOLERANCE, TrainConfig, check_fit, equivariance_each, equivariance_turns,
+    usual_group,
 };
 use equimarl_nn::{Network, NetworkKind};
 use equimarl_worlds::{Envs, Purpose, Stream, WorldConfig};
@@ -93,7 +94,9 @@ pub fn run(args: &Args) -> Result<ExitCode> {
             config.interface.world, kind, report.states
         );
         let claimed = claims && config.group == symmetry.name();
-        print(&(title + &text(&report, asked, claimed, &symmetry)))?;
+        // What is told what breaks the symmetry turns with it, and not without.
+        let told = !config.interface.cause.is_empty() && !args.transform_cause;
+        print(&(title + &text(&report, asked, (claimed, told), &symmetry)))?;
     }
     Ok(if holds { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
@@ -118,9 +121,9 @@ impl Args {
         }
         let world = self.size.of(self.world.as_deref().context("give --world, or --model")?)?;
         // First, because it knows best which symmetry it can have.
-        let (envs, symmetry) = self.symmetric(&world, &self.usual_group(&world)?)?;
         let registry = registry();
         let method = self.method.context("give --method, or --model")?;
+        let (envs, symmetry) = self.symmetric(&world, &usual_group(registry, &world, method)?)?;
         let usual = TrainConfig::preset(registry, "default", world.clone(), method)?;
         let config = TrainConfig { group: symmetry.name().into(), ..usual }.network(registry)?;
         let mut network = fresh(&config, self.seed)?;
@@ -156,7 +159,7 @@ fn enliven(network: &mut Network, envs: &dyn Envs, seed: u64) -> Result<()> {
     Ok(())
 }
 
-fn text(report: &EquivarianceReport, asked: bool, claimed: bool, group: &Symmetry) -> String {
+fn text(report: &EquivarianceReport, asked: bool, (claimed, told): (bool, bool), group: &Symmetry) -> String {
     let row =
         |name: String, policy: f64, value: f64| vec![name, format!("{policy:.1e}"), format!("{value:.1e}")];
     // How asymmetric a policy is in the mean says something where it is not symmetric.
@@ -172,7 +175,11 @@ fn text(report: &EquivarianceReport, asked: bool, claimed: bool, group: &Symmetr
         .collect();
     if !group.is_finite() {
         // One line for all of them.
-        let name = format!("{} random turns", report.elements.len());
+        let name = format!(
+            "{} random {}",
+            report.elements.len(),
+            if group.name() == "O2" { "turns and mirrors" } else { "turns" }
+        );
         rows = vec![row(name, report.policy_error, report.value_error)];
     }
     let verdict = match (report.equivariant, asked, claimed) {
@@ -182,6 +189,11 @@ fn text(report: &EquivarianceReport, asked: bool, claimed: bool, group: &Symmetr
         ),
         (false, true, false) => {
             "NOT equivariant; it does not claim this symmetry, but it was asked for".into()
+        }
+        (false, true, true) if told => {
+            "NOT equivariant while what breaks the symmetry is held fixed, as it should be: this network is told of it; with \
+             --transform-cause it turns along"
+                .into()
         }
         (false, true, true) => format!(
             "NOT equivariant, although it claims to be; the first layer that does not turn: {}",

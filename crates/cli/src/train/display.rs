@@ -4,7 +4,7 @@ use crate::output::print;
 use crate::registry;
 use crate::waiting::{duration, grouped};
 use equimarl_learn::run::Event;
-use equimarl_learn::{Pulse, Stage, TrainConfig};
+use equimarl_learn::{Method, Pulse, Stage, TrainConfig};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 use std::io::IsTerminal;
@@ -58,8 +58,15 @@ impl Display {
             _ => Output::Lines,
         };
         if !quiet && !json {
+            let left = match (config.method, config.group.as_str()) {
+                (Method::Subgroup, "C1") => {
+                    " (nothing is left of the symmetry, so the network is plain)".into()
+                }
+                (Method::Subgroup, group) => format!(" ({group} is left of the symmetry)"),
+                _ => String::new(),
+            };
             eprintln!(
-                "training {} in {} for {} steps, seed {}, into {}",
+                "training {}{left} in {} for {} steps, seed {}, into {}",
                 config.method,
                 config.world.name,
                 config.steps,
@@ -85,7 +92,9 @@ impl Display {
         match event {
             Event::Resumed { steps } => {
                 (self.begun, self.now) = (steps, steps);
-                self.say(&format!("continuing after {steps} steps"));
+                if steps > 0 {
+                    self.say(&format!("continuing after {steps} steps"));
+                }
             }
             // Standard output is for JSON; standard error is free.
             Event::Warning(text) if matches!(self.output, Output::Json) => eprintln!("warning: {text}"),

@@ -254,7 +254,7 @@ fn resolve(args: &Args, team: Option<&Team>) -> Result<TrainConfig> {
     let mut with_file = TrainConfig::overlay(registry(), &base, &file).context("in the settings file")?;
     let group_given = from_file.contains_key("group");
     if !group_given {
-        with_file.group = usual_group(&with_file);
+        with_file.group = usual_group(&with_file)?;
     }
     overlay(args, &with_file, group_given)
 }
@@ -285,15 +285,15 @@ fn overlay(args: &Args, base: &TrainConfig, group_given: bool) -> Result<TrainCo
         config = set::apply(&config, key, value)?;
     }
     if !group_given {
-        config.group = usual_group(&config);
+        config.group = usual_group(&config)?;
     }
     config.check()?;
     Ok(config)
 }
 
-/// What networks of this world usually get.
-fn usual_group(config: &TrainConfig) -> String {
-    registry().usual_group(&config.world).unwrap_or_else(|| config.group.clone())
+/// What networks of this world usually get with this method.
+fn usual_group(config: &TrainConfig) -> Result<String> {
+    Ok(equimarl_learn::usual_group(registry(), &config.world, config.method)?)
 }
 
 /// What a person wants to know at the end.

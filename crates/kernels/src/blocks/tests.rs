@@ -117,3 +117,41 @@ fn blocks_that_do_not_fit_are_refused() {
     assert!(plan.forward(&Packed::default(), &[0.0; 2], &mut [0.0; 2]).is_err());
     assert!(plan.realiser(&plain(3, 0, 3), &plain(2, 0, 3)).is_err());
 }
+
+/// Enough work for several tasks: more rows of weights than one takes, and rows for all threads.
+#[test]
+fn threads_change_nothing_where_work_is_shared() {
+    let mut noise = Noise::new(7);
+    let (size, count) = ([60, 70], 600);
+    let plan = Blocks::new(
+        size[0],
+        size[1],
+        vec![Block { outputs: 70, runs: vec![0], run: 60, places: vec![[0, 0]] }],
+    )
+    .unwrap();
+    let (entries, biases) = (plan.entries(), plan.biases());
+    let (w, x) = (noise.floats(entries + biases), noise.floats(count * size[0]));
+    let dout = noise.floats(count * size[1]);
+    let realiser = plan.realiser(&plain(entries, 0, w.len()), &plain(biases, entries, w.len())).unwrap();
+    let mut packed = Packed::default();
+    plan.realise(&realiser, &w, &mut packed).unwrap();
+    let all = || {
+        let (mut out, mut dx) = (vec![f32::NAN; dout.len()], vec![f32::NAN; x.len()]);
+        plan.forward(&packed, &x, &mut out).unwrap();
+        let (mut dw, mut db) = (vec![f32::NAN; entries], vec![f32::NAN; biases]);
+        let gradients = Gradients { w: &mut dw, b: &mut db };
+        plan.backward(&packed, &x, &dout, &mut Workspace::default(), Some(&mut dx), gradients).unwrap();
+        [out, dx, dw, db]
+    };
+    let one = on_threads(1, all);
+    assert!(one.iter().flatten().all(|x| x.is_finite()));
+    assert_eq!(on_threads(3, all), one);
+    let row: f32 = w[entries] + (0..60).map(|i| w[i] * x[i]).sum::<f32>();
+    assert!((one[0][0] - row).abs() < 1e-4);
+    // Weights of another instruction set are foreign.
+    for level in Level::available().into_iter().filter(|l| l.lanes() != Level::best().lanes()) {
+        let block = Block { outputs: 70, runs: vec![0], run: 60, places: vec![[0, 0]] };
+        let other = Blocks::with_level(60, 70, vec![block], level).unwrap();
+        assert!(other.forward(&packed, &x, &mut vec![0.0; dout.len()]).is_err());
+    }
+}

@@ -98,7 +98,8 @@ impl Gate {
     pub(super) fn scale_row(&self, directions: &[Lanes], o: &[Lanes], out: &mut [Lanes]) {
         let (at, to) = (At::of(self.from), self.to);
         for k in 0..to.zero {
-            out[k] = o[k].map(|x| x.max(0.0));
+            // What is not a number stays that.
+            out[k] = o[k].map(|x| if x < 0.0 { 0.0 } else { x });
         }
         let [sign, one, two] = self.parts();
         let mut next = to.zero;

@@ -62,3 +62,17 @@ fn rows_of_another_length_are_refused() {
     let other = Gate::new(SHAPES[1].0, to, mirrors);
     assert!(other.scale(&vec![0.0; other.scales()], &mut saved, &mut vec![0.0; to.dim()]).is_err());
 }
+
+#[test]
+fn outputs_from_nothing_are_refused() {
+    let counts = |zero, sign, one, two| Counts { zero, sign, one, two };
+    for (from, to) in [
+        (counts(1, 0, 0, 0), counts(0, 0, 1, 0)),
+        (counts(1, 0, 0, 0), counts(0, 0, 0, 1)),
+        (counts(1, 1, 2, 0), counts(0, 2, 1, 0)),
+    ] {
+        let gate = Gate::new(from, to, true);
+        let (y, mut i) = (vec![0.5; from.dim()], vec![0.0; gate.invariants()]);
+        assert!(gate.look(&y, &mut Saved::default(), &mut i).is_err());
+    }
+}

@@ -2,7 +2,7 @@
 
 use super::{AugmentRatio, EncoderChoice, Method, TrainConfig};
 use crate::error::{Error, Result};
-use crate::left::left;
+use crate::left::usual_group;
 use equimarl_worlds::{Registry, WorldConfig};
 
 /// The presets.
@@ -23,10 +23,7 @@ impl TrainConfig {
         let paper = TrainConfig {
             preset: "paper".into(),
             method,
-            group: match method {
-                Method::Subgroup => left(registry, &world)?,
-                _ => definition.symmetries(&world.settings).usual,
-            },
+            group: usual_group(registry, &world, method)?,
             seed: 0,
             steps: 100_000,
             learning_rate: 1e-3,

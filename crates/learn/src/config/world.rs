@@ -47,6 +47,12 @@ impl TrainConfig {
         let wide = self.method == Method::PlainWide;
         let none = kind.is_plain() && !wide;
         let symmetry = if none { Symmetry::Finite(Group::cyclic(1)?) } else { self.symmetry()? };
+        if kind == NetworkKind::Relaxed && !symmetry.is_finite() {
+            return Err(Error::BadConfig(format!(
+                "the method `relaxed` needs a finite group, and {} is none; give --group D4, for example",
+                symmetry.name()
+            )));
+        }
         let envs = registry.make(&self.world, &symmetry.finite()?, 1)?;
         let tokens = self.token_rep(kind)?;
         let made = |interface: Interface, kind| {

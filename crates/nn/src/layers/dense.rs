@@ -102,7 +102,8 @@ impl Dense {
     }
 
     /// Given the input, the output and its gradient: writes the gradient of the input, and adds to those of the
-    /// coefficients. `dout` becomes the gradient before the ReLU, if there is one.
+    /// coefficients. `dout` becomes the gradient before the ReLU, if there is one. Working memory must be as the forward pass of
+    /// these very rows left it.
     ///
     /// # Errors
     /// If a length does not fit.
