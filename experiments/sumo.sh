@@ -15,7 +15,7 @@ netconvert -s "$folder/grid.net.xml" --remove-edges.explicit left1A1,left1A1.140
 try() {
     name=$1
     shift
-    "$program" play "$@" --episodes 10 --seed 7 --json 2>/dev/null |
+    "$program" play "$@" --episodes 4 --seed 7 --json 2>/dev/null |
         tr -d '\n' | sed "s|^|{\"run\": \"$name\", \"tried\": \"$(echo "$*" | sed "s|$folder/||g")\", \"found\": |; s|$|}|"
     echo
 }
