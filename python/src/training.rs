@@ -165,7 +165,9 @@ fn resolved(
     // A group that nobody gave follows the world's size.
     let group = match group_given {
         true => config.group.clone(),
-        false => equimarl_learn::usual_group(registry, &config.world, method).map_err(|error| in_words(&error))?,
+        false => {
+            equimarl_learn::usual_group(registry, &config.world, method).map_err(|error| in_words(&error))?
+        }
     };
     let config = TrainConfig { group, ..config };
     config.check().map_err(value)?;

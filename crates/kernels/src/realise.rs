@@ -291,7 +291,7 @@ impl Gather {
     fn common_stride(&self) -> Option<usize> {
         let stride = self.index.get(1)?.checked_sub(self.index[0])?;
         let even = |i: &[u32]| i.windows(2).all(|pair| pair[0].checked_add(stride) == Some(pair[1]));
-        let all = self.index.len() % 8 == 0 && self.scale.iter().all(|s| *s == 1.0);
+        let all = self.index.len().is_multiple_of(8) && self.scale.iter().all(|s| *s == 1.0);
         (all && self.index.chunks(8).all(even)).then_some(stride as usize)
     }
 
