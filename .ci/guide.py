@@ -88,6 +88,8 @@ def serve(commands):
 
 
 def main(path):
+    # Where a shell started this in the background, Ctrl-C is ignored, and would be by everything that is started here.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     text = open(path).read()
     shell, functions, failures, count = Shell(), [], 0, 0
     for block in BLOCK.finditer(text):
