@@ -52,7 +52,7 @@ def test_agents_that_act_by_vectors(tmp_path: Path, group: str) -> None:
 
 def test_methods_that_a_stranger_s_world_does_not_have(tmp_path: Path) -> None:
     assert equimarl.train(Pond(), "relaxed", spec=SPEC, out=tmp_path / "a", **SHORT).finished
-    for method, text in (("cause", "nothing does in this world"), ("subgroup", "give `group` instead")):
+    for method, text in (("cause", "declares nothing that does"), ("subgroup", "give `group` instead")):
         with pytest.raises(ValueError, match=text):
             equimarl.train(Pond(), method, spec=SPEC, out=tmp_path / "b", **SHORT)
         assert not (tmp_path / "b").exists()

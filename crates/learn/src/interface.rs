@@ -56,8 +56,8 @@ fn squash(region: Region, acts: &GroupAction, symmetry: &Symmetry) -> Squash {
 pub fn told_interface(spec: &Spec, kind: NetworkKind, symmetry: &Symmetry) -> Result<Interface> {
     if spec.cause.is_empty() {
         return Err(Error::BadConfig(format!(
-            "the method `cause` tells networks what breaks the symmetry, and {} with these settings declares nothing that does (a wind \
-             of wildlife and a tilt of traffic are declared); use `equivariant`, or `subgroup` for what is left",
+            "the method `cause` tells networks what breaks the symmetry, and {} declares nothing that does with these settings; use \
+             `equivariant`, or `subgroup` for what is left",
             spec.world
         )));
     }
