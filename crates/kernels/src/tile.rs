@@ -259,6 +259,27 @@ unsafe fn load_row<S: Simd, const N: usize>(from: *const f32, edge: S::Mask) -> 
     }
 }
 
+/// The real columns of one row of a tile to `to`.
+///
+/// # Safety
+/// The CPU has the instructions of `S`, `tile` leads to `panel.vectors` vectors, and `to` to room for `panel.columns` floats.
+#[inline(always)]
+unsafe fn store_row<S: Simd>(tile: *const f32, panel: &Panel<'_>, relu: bool, to: *mut f32) {
+    // SAFETY: the caller's promise; columns beyond the panel's real ones are masked.
+    unsafe {
+        for n in 0..panel.vectors {
+            let v = S::load(tile.add(n * S::LANES));
+            let v = if relu { S::relu(v) } else { v };
+            let (to, left) = (to.add(n * S::LANES), panel.columns - n * S::LANES);
+            if left >= S::LANES {
+                S::store(to, v);
+            } else {
+                S::store_first(to, v, S::first(left));
+            }
+        }
+    }
+}
+
 /// Stores rows, with or without ReLU.
 pub(crate) struct Store<'a> {
     pub(crate) out: &'a mut [f32],
@@ -273,17 +294,7 @@ impl Sink for Store<'_> {
         unsafe {
             for m in 0..count {
                 let to = self.out.as_mut_ptr().add((row + m) * self.columns + panel.first);
-                for n in 0..panel.vectors {
-                    let v = S::load(tile.add((m * panel.vectors + n) * S::LANES));
-                    let v = if self.relu { S::relu(v) } else { v };
-                    let to = to.add(n * S::LANES);
-                    let left = panel.columns - n * S::LANES;
-                    if left >= S::LANES {
-                        S::store(to, v);
-                    } else {
-                        S::store_first(to, v, S::first(left));
-                    }
-                }
+                store_row::<S>(tile.add(m * panel.vectors * S::LANES), panel, self.relu, to);
             }
         }
     }
@@ -310,16 +321,7 @@ impl Sink for Place<'_> {
         unsafe {
             for m in 0..count {
                 let to = self.out.as_mut_ptr().add(*self.starts.get_unchecked(row + m) + panel.first);
-                for n in 0..panel.vectors {
-                    let v = S::load(tile.add((m * panel.vectors + n) * S::LANES));
-                    let to = to.add(n * S::LANES);
-                    let left = panel.columns - n * S::LANES;
-                    if left >= S::LANES {
-                        S::store(to, v);
-                    } else {
-                        S::store_first(to, v, S::first(left));
-                    }
-                }
+                store_row::<S>(tile.add(m * panel.vectors * S::LANES), panel, false, to);
             }
         }
     }
