@@ -9,6 +9,8 @@ import statistics
 import sys
 from pathlib import Path
 
+if len(sys.argv) != 2 or not Path(sys.argv[1]).is_dir():
+    sys.exit("give the folder of the records: python3 experiments/presets.py docs/results/budget")
 folder = Path(sys.argv[1])
 
 
