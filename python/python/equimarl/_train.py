@@ -91,9 +91,9 @@ def train(
 
     >>> import equimarl, tempfile
     >>> folder = tempfile.mkdtemp()
-    >>> run = equimarl.train("wildlife", "plain", drones=2, grid=5, steps=1024, out=folder + "/a", evaluate_episodes=10)
+    >>> run = equimarl.train("wildlife", "plain", drones=2, grid=5, steps=800, out=folder + "/a", evaluate_episodes=10)
     >>> run.finished, run.summary["steps"]
-    (True, 1024)
+    (True, 800)
     >>> equimarl.train("wildlife", drone=2)
     Traceback (most recent call last):
     ValueError: there is no setting `drone`; did you mean `drones`, an option of wildlife?
