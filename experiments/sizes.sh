@@ -1,8 +1,8 @@
 #!/bin/sh
-# Tries teams of budget-wildlife-new.toml and budget-traffic-new.toml with other numbers of agents than they learned with, and controllers beside
-# them; one JSON object per line, on standard output. 7 x 7 cells have room for 48 drones and the poacher.
+# Tries teams of budget-wildlife-new.toml, budget-traffic-new.toml and sizes-grid.toml with other numbers of agents than they learned with, and
+# controllers beside them; one JSON object per line, on standard output. 7 x 7 cells have room for 48 drones and the poacher, so 100 are tried on 15 x 15.
 #
-#     experiments/sizes.sh runs/budget-wildlife-new runs/budget-traffic-new > docs/results/budget/sizes.jsonl
+#     experiments/sizes.sh runs/budget-wildlife-new runs/budget-traffic-new runs/sizes-grid > docs/results/budget/sizes.jsonl
 set -eu
 program=${EQUIMARL:-target/release/equimarl}
 try() {
@@ -18,6 +18,13 @@ for drones in 2 3 4 5 6 10 20 48; do
         try "$(basename "$run")" --model "$run" --greedy --drones "$drones" --episodes 200
     done
     try greedy --world wildlife --controller greedy --drones "$drones" --episodes 200
+done
+for drones in 3 6 12 25 50 100; do
+    for run in "$3"/*-equivariant-* "$3"/*-plain-*; do
+        [ -f "$run/model.safetensors" ] || continue
+        try "$(basename "$run")" --model "$run" --greedy --drones "$drones" --episodes 200
+    done
+    try greedy --world wildlife --controller greedy --grid 15 --drones "$drones" --episodes 200
 done
 for size in 1x1:100 2x2:100 3x3:50 4x4:50 6x6:20 10x10:10 30x30:3 100x100:1; do
     for run in "$2"/*-equivariant-* "$2"/*-plain-*; do
