@@ -1,7 +1,7 @@
 #!/bin/sh
 # Tries the teams of continuous.toml and continuous-shift.toml where they did not learn; one JSON object per line, on standard output.
 #
-#     experiments/continuous.sh runs/continuous runs/continuous-shift > docs/results/continuous-transfer.jsonl
+#     experiments/continuous.sh runs/continuous runs/continuous-shift > docs/results/elsewhere/continuous.ndjson
 set -eu
 program=${EQUIMARL:-target/release/equimarl}
 try() {

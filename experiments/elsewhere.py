@@ -1,6 +1,6 @@
 """Teams where they did not learn: prints a table in Markdown from what sizes.sh, continuous.sh or sumo.sh wrote.
 
-    python3 experiments/elsewhere.py docs/results/budget/sizes.jsonl --world traffic --by junctions --measure waiting
+    python3 experiments/elsewhere.py docs/results/elsewhere/sizes.ndjson --world traffic --by rows --measure waiting
 
 Rows: the values of the option `--by`; columns: methods and controllers; entries: the median over teams (and the least and the greatest), or, of a
 controller, the mean over episodes and its standard error. `--where key=value` takes only tries with that option.
@@ -37,6 +37,8 @@ for number, line in enumerate(given.file.open(), 1):
     found = record["found"]
     if not fits(found) or not re.search(given.runs, record["run"]):
         continue
+    if given.by not in found or given.measure not in found:
+        raise SystemExit(f"{given.file}, line {number}: has no `{given.by}` or no `{given.measure}`; it has {', '.join(found)}")
     model = found["controller"] == "model"
     # A run is called WORLD-SIZE-METHOD[-GROUP]-RATE-SEED, after what differs between runs; seeds go together.
     name = re.sub(r"-[0-9.e-]+-\d+$", "", record["run"]) if model else record["run"]
@@ -52,7 +54,8 @@ def entry(name, tries):
         return ""
     means, digits = [one["mean"] for one in tries], given.digits
     if not columns[name]:
-        return f"{means[0]:.{digits}f} +- {tries[0]['stderr']:.{digits}f}"
+        error = tries[0]["stderr"]  # One episode has none.
+        return f"{means[0]:.{digits}f}" + (f" +- {error:.{digits}f}" if error is not None else "")
     return f"{statistics.median(means):.{digits}f} ({min(means):.{digits}f} to {max(means):.{digits}f})"
 
 

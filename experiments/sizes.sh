@@ -2,7 +2,7 @@
 # Tries teams of budget-wildlife-new.toml, budget-traffic-new.toml and sizes-grid.toml with other numbers of agents than they learned with, and
 # controllers beside them; one JSON object per line, on standard output. 7 x 7 cells have room for 48 drones and the poacher, so 100 are tried on 15 x 15.
 #
-#     experiments/sizes.sh runs/budget-wildlife-new runs/budget-traffic-new runs/sizes-grid > docs/results/budget/sizes.jsonl
+#     experiments/sizes.sh runs/budget-wildlife-new runs/budget-traffic-new runs/sizes-grid > docs/results/elsewhere/sizes.ndjson
 set -eu
 program=${EQUIMARL:-target/release/equimarl}
 try() {

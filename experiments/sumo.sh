@@ -2,7 +2,7 @@
 # Tries the teams of sumo.toml where they did not learn, and the controllers on the same episodes: 4 x 4 as they learned it, 8 x 8, and
 # 4 x 4 with one T-junction. One JSON object per line, on standard output. Needs SUMO's netgenerate and netconvert on the path.
 #
-#     experiments/sumo.sh runs/sumo > docs/results/sumo-transfer.jsonl
+#     experiments/sumo.sh runs/sumo > docs/results/elsewhere/sumo.ndjson
 set -eu
 program=${EQUIMARL:-target/release/equimarl}
 folder=$(mktemp -d)
