@@ -41,7 +41,7 @@ for number, line in enumerate(given.file.open(), 1):
         raise SystemExit(f"{given.file}, line {number}: has no `{given.by}` or no `{given.measure}`; it has {', '.join(found)}")
     model = found["controller"] == "model"
     # A run is called WORLD-SIZE-METHOD[-GROUP]-RATE-SEED, after what differs between runs; seeds go together.
-    name = re.sub(r"-[0-9.e-]+-\d+$", "", record["run"]) if model else record["run"]
+    name = re.sub(r"-[\d.e-]+?(-[A-Z]\w*)?-\d+$", lambda m: m[1] or "", record["run"]) if model else record["run"]
     row = rows.setdefault(str(found[given.by]), {})
     row.setdefault(name, []).append(found[given.measure])
     columns[name] = columns.get(name, model) and model
