@@ -53,6 +53,7 @@
 
 mod album;
 mod batch;
+mod built;
 mod choose;
 mod config;
 mod error;
@@ -74,6 +75,7 @@ mod weights;
 
 pub use album::{Album, Observation, TeamAlbum};
 pub use batch::{Batch, BatchBuilder, Images, Sharing};
+pub use built::encoder_asked_for;
 pub use choose::{Choice, greedy_action, sample};
 pub use config::{Interface, NetworkConfig, NetworkKind, SenderKind, Widths};
 pub use equimarl_kernels::encoder::Packed as EncoderPacked;
@@ -83,7 +85,7 @@ pub use fit::{Senses, WorldShape};
 pub use gaussian::{Gaussian, Squash};
 pub use layers::*;
 pub use model::Metadata;
-pub use network::{DenseModel, DenseTensor, Network, encoder_asked_for};
+pub use network::{DenseModel, DenseTensor, Network};
 pub use pass::{Cache, Output, PassTimes};
 pub use policy::{Decision, Features, Policy, PolicyOutput, Scratch};
 pub use ranges::{Clip, MessageRanges, RangeMeter, trimmed_mean};

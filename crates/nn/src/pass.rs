@@ -8,10 +8,10 @@
 //! Weights go from coefficients straight into the order that the kernels read; after the first pass nothing allocates.
 
 use crate::batch::{Batch, Images};
+use crate::built::{Input, Layers, Trunk};
 use crate::error::{Error, Result};
 use crate::features::FeatureWork;
 use crate::layers::{DictionaryWork, EdgeRoundWork, EncoderWork, LinearWork, RoundWork};
-use crate::network::{Input, Layers, Trunk};
 use crate::weights::Weights;
 use equimarl_kernels::gather::{gather_rows, gather_rows_permuted, scatter_rows, scatter_rows_permuted};
 use std::time::{Duration, Instant};

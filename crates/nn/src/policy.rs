@@ -10,12 +10,12 @@
 //! round.
 
 use crate::batch::Batch;
+use crate::built::{Input, Layers, Trunk};
 use crate::choose::Choice;
 use crate::config::NetworkConfig;
 use crate::error::{Error, Result};
 use crate::gaussian::Squash;
 use crate::layers::{DenseWeights, Dictionary, EdgeRoundWork, Sent, Stack, StackWork};
-use crate::network::{Input, Layers, Trunk};
 use crate::pass::{Cache, mask};
 use crate::ranges::trimmed_mean;
 use crate::weights::Weights;

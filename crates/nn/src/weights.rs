@@ -1,10 +1,10 @@
 //! The weights of a network, from its coefficients, in the orders that the kernels read.
 
 use crate::batch::{Batch, Images};
+use crate::built::{Input, Layers, Trunk};
 use crate::error::Result;
 use crate::features::FeatureWeights;
 use crate::layers::{DictionaryWeights, EdgeRoundWeights};
-use crate::network::{Input, Layers, Trunk};
 use equimarl_kernels::encoder;
 use equimarl_kernels::linear::Packed;
 

@@ -5,9 +5,9 @@ mod vectors;
 use super::*;
 use crate::error::{Error, Result};
 use crate::scene::Scene;
-use crate::spec::Actions;
+use crate::spec::{Actions, Spec};
 use crate::wildlife::Wildlife;
-use crate::world::World;
+use crate::world::{Edges, World};
 use std::sync::Arc;
 
 /// The wildlife world with one thing wrong.
