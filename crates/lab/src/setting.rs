@@ -158,7 +158,7 @@ impl Team {
             // These are never without a variant.
             (Method::Subgroup | Method::Relaxed, _) | (_, "") => Colour::of(self.method),
             (_, ROLLOUT) => Colour::new(7),
-            (_, group) => Colour::of_group(group),
+            (method, group) => Colour::of_group(method, group),
         }
     }
 }

@@ -34,9 +34,12 @@ impl Colour {
     }
 
     /// The colour of a method under another group than the usual one.
-    pub fn of_group(name: &str) -> Colour {
-        let known = ["C1", "C2", "C4", "D1", "D2", "D4"].iter().position(|g| *g == name);
-        known.map_or(Colour(6), |i| Colour([3, 8, 4, 10, 7, 11][i]))
+    pub fn of_group(method: Method, name: &str) -> Colour {
+        if method != Method::Equivariant {
+            return Colour(8);
+        }
+        let known = ["C1", "C2", "C4", "D1", "D2", "D4", "O2"].iter().position(|g| *g == name);
+        known.map_or(Colour(6), |i| Colour([3, 8, 4, 10, 7, 11, 9][i]))
     }
 
     /// Its value on light paper, which every SVG holds.
@@ -77,6 +80,10 @@ mod tests {
         }
         let all: BTreeSet<usize> = Method::ALL.iter().map(|m| Colour::of(*m).0).collect();
         assert_eq!(all.len(), Method::ALL.len());
+        // The same group, built in and augmented by, stands in one figure with what is usual.
+        let groups = [Method::Equivariant, Method::AugmentRandom].map(|m| Colour::of_group(m, "O2").0);
+        let usual = [Method::Equivariant, Method::Plain, Method::AugmentRandom].map(|m| Colour::of(m).0);
+        assert_eq!(groups.iter().chain(&usual).collect::<BTreeSet<_>>().len(), 5);
         // The one variant that is shown beside all of them.
         assert!(!all.contains(&7) && LIGHT.len() > *all.last().unwrap());
     }
