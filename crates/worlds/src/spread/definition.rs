@@ -78,7 +78,7 @@ impl registry::Definition for Definition {
 
     /// All episodes have as many steps: without a warm-up, environments would be in the same part of theirs all the time.
     fn presets(&self) -> &'static [(&'static str, &'static str)] {
-        &[("default", "warm_up = 25\ndiscount = 0.95")]
+        &[("default", "warm_up = 25\ndiscount = 0.95\nentropy_coefficient = 1e-3")]
     }
 
     fn label(&self, settings: &Settings) -> String {

@@ -59,7 +59,7 @@ impl registry::Definition for Definition {
 
     /// As for spread.
     fn presets(&self) -> &'static [(&'static str, &'static str)] {
-        &[("default", "warm_up = 25\ndiscount = 0.95")]
+        &[("default", "warm_up = 25\ndiscount = 0.95\nentropy_coefficient = 1e-3")]
     }
 
     fn label(&self, settings: &Settings) -> String {
