@@ -32,12 +32,7 @@ struct Matrix {
 
 impl Matrix {
     fn of(rep: &Rep, g: Element) -> Matrix {
-        let matrix = rep.matrix(g);
-        let dim = matrix.nrows();
-        // Nearly whole numbers are whole: then turning by quarters is exact.
-        let tidy = |x: f64| if (x - x.round()).abs() < 1e-9 { x.round() } else { x };
-        let entries = (0..dim * dim).map(|k| tidy(matrix[(k / dim, k % dim)]) as f32).collect();
-        Matrix { dim, entries }
+        Matrix { dim: rep.dim(), entries: exactly(rep, g).into_iter().map(|x| x as f32).collect() }
     }
 
     fn turned(types: &Types, turn: Turn) -> Matrix {
@@ -186,6 +181,14 @@ impl GroupAction {
             matrix.apply(v, out);
         }
     }
+}
+
+/// The matrix of an element, row by row. Nearly whole numbers are whole: then turning by quarters is exact.
+fn exactly(rep: &Rep, g: Element) -> Vec<f64> {
+    let matrix = rep.matrix(g);
+    let tidy = |x: f64| if (x - x.round()).abs() < 1e-9 { x.round() } else { x };
+    let dim = matrix.nrows();
+    (0..dim * dim).map(|k| tidy(matrix[(k / dim, k % dim)])).collect()
 }
 
 mod declared;

@@ -1,6 +1,6 @@
 //! From a declaration to the action of every element, with what contradicts itself named by its field.
 
-use super::{GroupAction, Matrix};
+use super::{GroupAction, Matrix, exactly};
 use crate::error::{Error, Result};
 use crate::spec::Spec;
 use equimarl_group::{Element, Group, Plane, Rep, Symmetry, Turn, Types};
@@ -245,14 +245,6 @@ fn check_legal(spec: &Spec, features: &[Matrix], actions: &[Vec<usize>]) -> std:
         }
     }
     Ok(())
-}
-
-/// The matrix of an element, row by row; nearly whole numbers are whole.
-fn exactly(rep: &Rep, g: Element) -> Vec<f64> {
-    let matrix = rep.matrix(g);
-    let tidy = |x: f64| if (x - x.round()).abs() < 1e-9 { x.round() } else { x };
-    let dim = matrix.nrows();
-    (0..dim * dim).map(|k| tidy(matrix[(k / dim, k % dim)])).collect()
 }
 
 /// Where every element sends each of the points that a representation permutes.
