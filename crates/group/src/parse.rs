@@ -57,7 +57,7 @@ fn factor(cursor: &mut Cursor, depth: usize) -> Result<Group> {
                 _ => Group::symmetric(n),
             }
         }
-        Some('O') => Err(cursor.error(
+        Some('O') if cursor.eat("O2") => Err(cursor.error(
             "O2, all turns and mirrors of the plane, is no finite group; networks and worlds take it (--group O2), and here \
              D8 or another D_n stands for it",
         )),

@@ -119,6 +119,8 @@ fn the_same_group_by_permutations_matrices_and_name() {
 fn bad_groups_say_what_is_wrong() {
     for (text, part) in [
         ("Q7", "no family of groups is called `Q`; write C4"),
+        ("O3", "no family of groups is called `O`; write C4"),
+        ("O2", "is no finite group"),
         ("", "write C4"),
         ("C", "write C4"),
         ("C0", "has no elements"),
