@@ -371,7 +371,7 @@ function verdict() {
 
 const SUBTITLES = {
   symmetry: "Left a state, right the same state turned. The network looks at each by itself: with the symmetry built in, every arrow turns along, and the number is rounding.",
-  episode: "Arrows and bars show what each agent wants, the probabilities of its choices or its vector; dots are messages between agents that hear each other, round after round. Drag anything and see the policy change its mind.",
+  episode: "Arrows and bars are what agents want; dots are messages between neighbours, round after round. Drag anything and see the policy change its mind.",
 };
 
 /** Shows one of the two views. */
