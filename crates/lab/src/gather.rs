@@ -332,8 +332,16 @@ impl Gathered {
 
     /// That there is no run that counts, and why.
     fn nothing(&self) -> String {
-        let unreadable = self.unreadable.iter().map(|(place, why)| format!("{place}: {why}"));
-        let mut all = unreadable.chain(self.left_out.iter().map(|(f, why)| format!("{}: {why}", f.place)));
+        // What a file system says names the place already.
+        let named = |(place, why): &(String, String)| match why.starts_with(place.as_str()) {
+            true => why.clone(),
+            false => format!("{place}: {why}"),
+        };
+        let mut all = self
+            .unreadable
+            .iter()
+            .map(named)
+            .chain(self.left_out.iter().map(|(f, why)| format!("{}: {why}", f.place)));
         let first = all.next().unwrap_or_else(|| "there are no runs".into());
         let more = all.count();
         let more = if more > 0 { format!(", and {more} more") } else { String::new() };
