@@ -48,6 +48,10 @@ fn factor(cursor: &mut Cursor, depth: usize) -> Result<Group> {
     }
     let family = cursor.peek();
     match family {
+        Some('S') if cursor.eat("SO2") => Err(cursor.error(
+            "SO2, all turns of the plane, is no finite group; networks and worlds take it (--group SO2), and here C8 or another C_n \
+             stands for it",
+        )),
         Some('C' | 'D' | 'S') => {
             cursor.eat(&family.map(String::from).unwrap_or_default());
             let n = cursor.integer().map_err(|_| cursor.error(HELP))?;

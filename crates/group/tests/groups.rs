@@ -121,6 +121,7 @@ fn bad_groups_say_what_is_wrong() {
         ("Q7", "no family of groups is called `Q`; write C4"),
         ("O3", "no family of groups is called `O`; write C4"),
         ("O2", "is no finite group"),
+        ("SO2", "is no finite group"),
         ("", "write C4"),
         ("C", "write C4"),
         ("C0", "has no elements"),

@@ -22,7 +22,7 @@ const AT_ONCE: usize = 500;
 pub struct EquivarianceReport {
     /// The largest difference of an action probability; of a mean or a deviation where agents act by vectors.
     pub policy_error: f64,
-    /// The largest difference of the team value; under turns by any angle, in proportion to the value where that is above 1.
+    /// The largest difference of the team value, in proportion to the value where that is above 1.
     pub value_error: f64,
     /// Whether both are below [`TOLERANCE`].
     pub equivariant: bool,
@@ -35,6 +35,9 @@ pub struct EquivarianceReport {
     /// Where agents act by vectors, the mean length of what they do without chance: next to nothing turns with everything.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mean_action: Option<f64>,
+    /// Where agents choose, the mean probability of the likeliest action: indifference turns with everything.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mean_likeliest: Option<f64>,
 }
 
 /// The errors of one group element.
@@ -46,8 +49,8 @@ pub struct ElementError {
     pub policy_error: f64,
     /// The largest difference of the team value.
     pub value_error: f64,
-    /// The mean over states and agents of the divergence KL(pi(g a | g s), pi(a | s)), where agents choose: how asymmetric the
-    /// policy is, in nats.
+    /// The mean over states and agents of the divergence KL(pi(g a | g s), pi(a | s)): how asymmetric the policy is, in nats. Of
+    /// vectors, before the squash, which changes nothing where it turns along.
     pub divergence: f64,
 }
 
@@ -115,6 +118,7 @@ fn equivariance_under(
         first_failing_layer: None,
         states,
         mean_action: policy.acts_by_vectors().then_some(0.0),
+        mean_likeliest: (!policy.acts_by_vectors()).then_some(0.0),
     };
     let mut failing: Option<(usize, String)> = None;
     for first in (0..states).step_by(AT_ONCE) {
@@ -166,6 +170,11 @@ fn compare(
         });
         *mean += rows.sum::<f64>() / (report.states * agents) as f64;
     }
+    if let Some(mean) = &mut report.mean_likeliest {
+        let likeliest = |row: &[f32]| f64::from(row.iter().fold(f32::NEG_INFINITY, |m, p| m.max(*p)).exp());
+        *mean += said.log_probabilities.chunks(actions).map(likeliest).sum::<f64>()
+            / (report.states * agents) as f64;
+    }
     let mut failing: Option<usize> = None;
     let total = report.states;
     for (g, error) in report.elements.iter_mut().enumerate() {
@@ -184,6 +193,7 @@ fn compare(
                     let here = &said.log_probabilities[row(agent, 0)..][..actions];
                     let there = &turned.log_probabilities[row(acts.agent(g, agent), 0)..][..actions];
                     error.policy_error = distribution_gap((policy, acts), g, here, there, error.policy_error);
+                    error.divergence += gaussian_divergence(acts, g, here, there) / (total * agents) as f64;
                     continue;
                 }
                 for action in 0..actions {
@@ -199,8 +209,8 @@ fn compare(
                 }
             }
             let (here, there) = (said.values[state], turned.values[state]);
-            // Turns by any angle round what is seen, and then the error of a value is in proportion to it.
-            let scale = if acts.turn(g).is_some() { here.abs().max(1.0) } else { 1.0 };
+            // What is rounded is in proportion to the value.
+            let scale = here.abs().max(1.0);
             error.value_error = worse(error.value_error, here / scale, there / scale);
         }
         // A group channel h of an agent's features moves to gh of the turned agent. Features of a network under another
@@ -256,6 +266,19 @@ fn distribution_gap(
     policy.squash().apply(there.mean, &mut found);
     let pairs = turned.iter().zip(&found).map(|(a, b)| (*a as f32, *b as f32));
     pairs.chain([(here.deviation(), there.deviation())]).fold(so_far, |worst, (a, b)| worse(worst, a, b))
+}
+
+/// KL(N(t, s^2), N(g m, r^2)) = d ln(r/s) + (d s^2 + |t - g m|^2) / (2 r^2) - d/2, of the vector in the transformed state (t, s)
+/// from the transformed one of the state (m, r), both before the squash.
+fn gaussian_divergence(acts: &GroupAction, g: Element, here: &[f32], there: &[f32]) -> f64 {
+    let (here, there) = (Gaussian::of(here), Gaussian::of(there));
+    let dim = here.mean.len();
+    let mean: Vec<f64> = here.mean.iter().map(|x| f64::from(*x)).collect();
+    let mut turned = vec![0.0; dim];
+    acts.vector(g, &mean, &mut turned);
+    let apart: f64 = turned.iter().zip(there.mean).map(|(a, b)| (a - f64::from(*b)).powi(2)).sum();
+    let (r, s, d) = (f64::from(here.deviation()), f64::from(there.deviation()), dim as f64);
+    d * (r / s).ln() + (d * s * s + apart) / (2.0 * r * r) - d / 2.0
 }
 
 /// States from the middle of random episodes: after some steps of random actions.

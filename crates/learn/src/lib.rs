@@ -57,7 +57,7 @@ pub use estimate::{Estimate, free_memory};
 pub use evaluate::{Games, Inference, decide, evaluate, evaluate_watched};
 pub use folder::RunFolder;
 pub use interface::{check_fit, interface, interface_under};
-pub use left::usual_group;
+pub use left::{in_words, left, usual_group};
 pub use loss::{Loss, LossConfig, Samples};
 pub use model::{Known, world_note, world_of};
 pub use observe::{Observer, States, observe, observe_with};

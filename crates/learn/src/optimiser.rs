@@ -84,3 +84,72 @@ impl Optimiser {
         (self.steps, self.first, self.second) = (steps, first, second);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{Method, TrainConfig};
+    use equimarl_worlds::{Purpose, Stream, builtin};
+
+    fn network(method: Method) -> Network {
+        let registry = builtin();
+        let world = registry.usual("wildlife").unwrap();
+        let config = TrainConfig::preset(&registry, "default", world, method).unwrap();
+        let mut stream = Stream::new(1, Purpose::Weights, 0);
+        Network::init(&config.network(&registry).unwrap(), &mut || stream.normal()).unwrap()
+    }
+
+    /// Three updates, with gradients of very different size for what keeps the symmetry and what leaves it.
+    fn updated(mut network: Network, rest: f32, penalty: f64) -> Network {
+        let mut optimiser = Optimiser::new(&network, 0.01, 1.0).with_penalty(penalty);
+        let kept = if network.rest().is_empty() { network.values().len() } else { network.rest().start };
+        for step in 1..4 {
+            let of = |k: usize| ((k * step) as f32 * 0.7).sin() * if k < kept { 1.0 } else { rest };
+            let mut gradients: Vec<f32> = (0..network.values().len()).map(of).collect();
+            optimiser.update(&mut network, &mut gradients).unwrap();
+        }
+        network
+    }
+
+    #[test]
+    fn what_leaves_the_symmetry_is_clipped_apart() {
+        let exact = updated(network(Method::Equivariant), 1.0, 10.0);
+        for rest in [1e-3, 1.0, 1e6] {
+            let relaxed = updated(network(Method::Relaxed), rest, 10.0);
+            assert!(exact.values() == &relaxed.values()[..exact.values().len()], "{rest}");
+            assert!(relaxed.values()[relaxed.rest()].iter().any(|d| *d != 0.0));
+        }
+    }
+
+    /// d <- d / (1 + rate * penalty), after every step: d_1 = k s_1, d_2 = k (d_1 + s_2), ... with steps s that do not depend on d.
+    #[test]
+    fn weights_that_left_are_pulled_back_after_every_step() {
+        let steps: Vec<Vec<f32>> = {
+            let mut network = network(Method::Relaxed);
+            let mut optimiser = Optimiser::new(&network, 0.01, 1.0);
+            let mut before = network.values()[network.rest()].to_vec();
+            (0..3)
+                .map(|_| {
+                    let mut gradients: Vec<f32> =
+                        (0..network.values().len()).map(|k| (k as f32).cos()).collect();
+                    optimiser.update(&mut network, &mut gradients).unwrap();
+                    let now = network.values()[network.rest()].to_vec();
+                    let step = now.iter().zip(&before).map(|(a, b)| a - b).collect();
+                    before = now;
+                    step
+                })
+                .collect()
+        };
+        let mut network = network(Method::Relaxed);
+        let mut optimiser = Optimiser::new(&network, 0.01, 1.0).with_penalty(50.0);
+        let mut expected = vec![0.0f64; network.rest().len()];
+        for step in &steps {
+            let mut gradients: Vec<f32> = (0..network.values().len()).map(|k| (k as f32).cos()).collect();
+            optimiser.update(&mut network, &mut gradients).unwrap();
+            expected.iter_mut().zip(step).for_each(|(d, s)| *d = (*d + f64::from(*s)) / 1.5);
+            for (found, expected) in network.values()[network.rest()].iter().zip(&expected) {
+                assert!((f64::from(*found) - expected).abs() < 1e-7, "{found} {expected}");
+            }
+        }
+    }
+}

@@ -110,6 +110,28 @@ fn whole_distributions_turn_with_the_world_whatever_the_weights() {
     }
 }
 
+/// Episodes that start on the right are those that start on the left, turned by half a turn or mirrored: whoever has that symmetry
+/// plays them alike, and a plain team does not.
+#[test]
+fn what_was_learned_on_the_left_is_known_on_the_right() {
+    for (method, group, alike) in
+        [(Method::Equivariant, "D4", true), (Method::Equivariant, "O2", true), (Method::Plain, "D4", false)]
+    {
+        let network = lively(&config(method, group, 512));
+        let policy = network.policy().unwrap();
+        let played = |start: &str| {
+            let envs = builtin().make(&disc().with("start", start), &"C1".parse().unwrap(), 8);
+            let mut envs = envs.unwrap();
+            let mut inference = Inference::new(&policy, &Sharing::Distinct, &*envs).unwrap();
+            let what = Games { episodes: 8, seed: 2, choice: Choice::Greedy };
+            evaluate(&policy, &mut inference, &mut *envs, what, &|| false).unwrap().unwrap().total.mean
+        };
+        let (left, right) = (played("left"), played("right"));
+        // Rounding grows along an episode where agents touch.
+        assert_eq!((left - right).abs() < 1e-3, alike, "{method} {group}: {left} and {right}");
+    }
+}
+
 /// The head says nothing at first, and the deviation is 1.
 #[test]
 fn teams_begin_with_a_mean_of_zero() {

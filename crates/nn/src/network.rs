@@ -131,18 +131,21 @@ impl Network {
         Ok(found.into())
     }
 
-    /// Gives a policy over vectors, whose means are all zero at first, random weights of this size: zero turns with everything.
-    /// Deviations stay near 1.
+    /// Gives the policy's head, which says next to nothing at first, random weights of this size: what says nothing turns with
+    /// everything. Deviations of policies over vectors stay near 1.
     pub fn enliven(&mut self, size: f64, normal: &mut dyn FnMut() -> f64) {
-        if !self.acts_by_vectors() {
-            return;
-        }
-        let layers = self.layers.clone();
+        let by_vectors = self.acts_by_vectors();
+        // A relaxed network runs as the plain one that is as wide; what keeps its symmetry stands first, as in the exact one.
+        let layers = match self.relaxation.is_some().then(|| Layers::new(&self.config.exact())) {
+            Some(Ok(exact)) => Arc::new(exact),
+            _ => self.layers.clone(),
+        };
         let mut at = 0;
         for (layer, space) in layers.plan.layers.iter().zip(layers.spaces()) {
             let (inputs, outputs) = (space.input().dim(), space.output().dim());
             for entry in (0..inputs * outputs).filter(|_| layer.role == Role::Policy) {
-                let deviation = if entry / inputs == outputs - 1 { 0.02 } else { size };
+                let is_deviation = by_vectors && entry / inputs == outputs - 1;
+                let deviation = if is_deviation { 0.02 } else { size };
                 for (coefficient, _) in space.weight().terms(entry) {
                     self.values[at + coefficient] = (deviation * normal()) as f32;
                 }

@@ -44,6 +44,9 @@ pub struct AuditReport {
     pub steps: usize,
     /// The findings per element.
     pub elements: Vec<ElementReport>,
+    /// What the verdict on the law of the start leaves out, if the world says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start_leaves_out: Option<String>,
 }
 
 /// What an audit found for one element.
@@ -136,15 +139,8 @@ pub fn audit_by<W: Exact>(world: &W, how: &Auditing) -> AuditReport {
 
 /// The same with these turns of SO(2) or O(2) in place of the elements of a group. What a turn rounds is forgiven: see
 /// [`STEP_ROUNDING`].
-pub fn audit_turns<W: Exact>(
-    world: &W,
-    symmetry: &Symmetry,
-    turns: &[Turn],
-    steps: usize,
-    seed: u64,
-) -> AuditReport {
-    let how = Auditing { steps, seed, ..Auditing::default() };
-    audit_under(world, GroupAction::of_turns(world.spec(), symmetry, turns), &how)
+pub fn audit_turns<W: Exact>(world: &W, symmetry: &Symmetry, turns: &[Turn], how: &Auditing) -> AuditReport {
+    audit_under(world, GroupAction::of_turns(world.spec(), symmetry, turns), how)
 }
 
 fn audit_under<W: Exact>(world: &W, acts: Result<GroupAction>, how: &Auditing) -> AuditReport {
@@ -167,7 +163,7 @@ fn audit_under<W: Exact>(world: &W, acts: Result<GroupAction>, how: &Auditing) -
             start: None,
             variation: None,
         };
-        AuditReport { holds: false, steps, elements: vec![element] }
+        AuditReport { holds: false, steps, elements: vec![element], start_leaves_out: None }
     };
     let acts = match acts {
         Ok(acts) => acts,
@@ -188,10 +184,14 @@ fn audit_under<W: Exact>(world: &W, acts: Result<GroupAction>, how: &Auditing) -
     let mut actions = Joint::of(spec);
     for step in 0..steps {
         actions.take_uniform(&state, &mut action_stream);
-        if let Some(controller) = &how.controller
-            && let Err(error) = state.control(controller, &mut action_stream, &mut actions.choices)
-        {
-            return refused(error.to_string());
+        if let Some(controller) = &how.controller {
+            let controlled = match actions.is_vectors() {
+                false => state.control(controller, &mut action_stream, &mut actions.choices),
+                true => state.control_vectors(controller, &mut action_stream, &mut actions.vectors),
+            };
+            if let Err(error) = controlled {
+                return refused(error.to_string());
+            }
         }
         let chance = state.draw(&mut chance_stream);
         let mut next = state.clone();
@@ -242,6 +242,7 @@ fn audit_under<W: Exact>(world: &W, acts: Result<GroupAction>, how: &Auditing) -
             && starts.iter().all(Option::is_none)
             && elements.clone().all(|g| actions(g).is_none_or(|verdict| verdict.holds)),
         steps,
+        start_leaves_out: state.start_leaves_out().map(Into::into),
         elements: found
             .into_iter()
             .zip(starts)

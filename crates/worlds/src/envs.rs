@@ -131,7 +131,7 @@ pub trait ExactEnvs {
         self.audit_by(&Auditing { steps, seed, ..Auditing::default() })
     }
     /// Is it as symmetric under these turns of SO(2) or O(2)?
-    fn audit_turns(&self, symmetry: &Symmetry, turns: &[Turn], steps: usize, seed: u64) -> AuditReport;
+    fn audit_turns(&self, symmetry: &Symmetry, turns: &[Turn], how: &Auditing) -> AuditReport;
     /// The same environments, each turned by any angle.
     ///
     /// # Errors
@@ -276,8 +276,8 @@ impl<W: Exact> ExactEnvs for EnvBatch<W> {
         audit_by(&self.worlds()[0], how)
     }
 
-    fn audit_turns(&self, symmetry: &Symmetry, turns: &[Turn], steps: usize, seed: u64) -> AuditReport {
-        audit_turns(&self.worlds()[0], symmetry, turns, steps, seed)
+    fn audit_turns(&self, symmetry: &Symmetry, turns: &[Turn], how: &Auditing) -> AuditReport {
+        audit_turns(&self.worlds()[0], symmetry, turns, how)
     }
 
     fn turned(&self, turn: Turn) -> Result<Box<dyn Envs>> {

@@ -301,6 +301,11 @@ pub trait Exact: World + Clone + 'static {
         None
     }
 
+    /// What [`Exact::start_density`] and [`Exact::start_variation`] do not count, to be read after "the start".
+    fn start_leaves_out(&self) -> Option<&'static str> {
+        None
+    }
+
     /// Changes the state as somebody did by hand in its scene.
     ///
     /// # Errors

@@ -85,7 +85,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         value["network"] = json!(kind.name());
         value["group"] = json!(symmetry.name());
         value["tolerance"] = json!(TOLERANCE);
-        value["claims"] = json!(config.group);
+        value["claims"] = if claims { json!(config.group) } else { json!(null) };
         value["holds"] = json!(holds);
         print_json(&value)?;
     } else {
@@ -144,15 +144,20 @@ impl Args {
     }
 }
 
-/// Makes a fresh policy over vectors do something: its means are longer than this, on average.
+/// Makes a fresh policy do something: its means are longer than this, on average, where it acts by vectors. Where it chooses, the
+/// likeliest action is nearer to being certain than to being one of many.
 const LONG: f64 = 0.35;
 
 fn enliven(network: &mut Network, envs: &dyn Envs, seed: u64) -> Result<()> {
-    for size in (0..8).map(|k| 0.5 * f64::from(1 << k)) {
+    let sure = 0.5 * (1.0 + 1.0 / envs.spec().actions.count().max(1) as f64);
+    // The smallest size that will do: what a network rounds grows with its weights.
+    for size in (0..16).map(|k| f64::from(1 << k) / 64.0) {
         let mut stream = Stream::new(seed, Purpose::Weights, 1);
         network.enliven(size, &mut || stream.normal());
-        let found = equivariance_each(&network.policy()?, envs, 10, seed, false, |_| ())?.mean_action;
-        if found.is_none_or(|mean| mean > LONG) {
+        let found = equivariance_each(&network.policy()?, envs, 10, seed, false, |_| ())?;
+        if found.mean_action.is_none_or(|mean| mean > LONG)
+            && found.mean_likeliest.is_none_or(|mean| mean > sure)
+        {
             break;
         }
     }
@@ -163,7 +168,7 @@ fn text(report: &EquivarianceReport, asked: bool, (claimed, told): (bool, bool),
     let row =
         |name: String, policy: f64, value: f64| vec![name, format!("{policy:.1e}"), format!("{value:.1e}")];
     // How asymmetric a policy is in the mean says something where it is not symmetric.
-    let sized = group.is_finite() && report.mean_action.is_none() && !report.equivariant;
+    let sized = group.is_finite() && !report.equivariant;
     let mut rows: Vec<Vec<String>> = report
         .elements
         .iter()
@@ -205,7 +210,9 @@ fn text(report: &EquivarianceReport, asked: bool, (claimed, told): (bool, bool),
         Some(_) => "largest difference of means and deviations",
     };
     let long = report.mean_action.map(|mean| format!("mean length of an action without chance: {mean:.2}\n"));
+    let likeliest =
+        report.mean_likeliest.map(|mean| format!("mean probability of the likeliest action: {mean:.2}\n"));
     let mut heading = vec!["element", what, "of values"];
     heading.extend(sized.then_some("mean divergence, nats"));
-    format!("{}\n{}{verdict}\n", table(&heading, &rows), long.unwrap_or_default())
+    format!("{}\n{}{verdict}\n", table(&heading, &rows), long.or(likeliest).unwrap_or_default())
 }

@@ -99,7 +99,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         true => exact.audit_by(&how),
         false => {
             let turns = some_turns(&symmetry, args.seed);
-            exact.audit_turns(&symmetry, &turns, args.steps, args.seed)
+            exact.audit_turns(&symmetry, &turns, &how)
         }
     };
     drop(waiting);
@@ -118,7 +118,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         }
         print_json(&value)?;
     } else {
-        print(&text(&report, name, &symmetry, &files))?;
+        print(&text(&report, (name, how.controller.as_deref()), &symmetry, &files))?;
     }
     Ok(if report.holds { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
@@ -162,10 +162,16 @@ fn save(report: &AuditReport, world: &str, folder: &Path, force: &Force) -> Resu
     Ok(files)
 }
 
-fn text(report: &AuditReport, world: &str, group: &Symmetry, files: &[Option<PathBuf>]) -> String {
+fn text(
+    report: &AuditReport,
+    (world, controller): (&str, Option<&str>),
+    group: &Symmetry,
+    files: &[Option<PathBuf>],
+) -> String {
     let mut text = format!(
-        "{world} under {group}: {} random steps, every one with every {}, {}\n\n",
+        "{world} under {group}: {} {} steps, every one with every {}, {}\n\n",
         report.steps,
+        controller.unwrap_or("random"),
         if group.is_finite() { "element" } else { "turn" },
         match report.elements.iter().any(|e| e.actions.is_some()) {
             false => "all comparisons exact".to_string(),
@@ -245,6 +251,9 @@ fn text(report: &AuditReport, world: &str, group: &Symmetry, files: &[Option<Pat
         if let Some(why) = element.start.as_ref().and_then(|start| start.text.as_ref()) {
             text += &format!("\n{} fails at the start of episodes: {why}\n", element.element);
         }
+    }
+    if let Some(left_out) = &report.start_leaves_out {
+        text += &format!("\n{left_out}\n");
     }
     let rules = report.elements.iter().all(|e| e.counterexample.is_none());
     let verdict = match (report.holds, rules) {

@@ -40,6 +40,21 @@ pub struct Display {
     history: Vec<f64>,
 }
 
+/// What a network of [`Method::Subgroup`] has, and whether an audit finds the same.
+fn what_is_left(config: &TrainConfig) -> String {
+    let group = config.group.as_str();
+    let words = equimarl_learn::in_words(group);
+    match (group, equimarl_learn::left(registry(), &config.world)) {
+        ("C1", Ok(left)) if left == "C1" => "nothing is left of the symmetry, so the network is plain".into(),
+        (_, Ok(left)) if left == group => format!("{group}{words} is left of the symmetry"),
+        (_, Ok(left)) => format!(
+            "{group}{words} as it was asked for; an audit leaves {left}{}",
+            equimarl_learn::in_words(&left)
+        ),
+        (_, Err(_)) => format!("{group}{words} as it was asked for; this world cannot be audited"),
+    }
+}
+
 impl Display {
     pub fn new(config: &TrainConfig, folder: &Path, quiet: bool, json: bool) -> Display {
         let output = match (json, quiet, std::io::stderr().is_terminal()) {
@@ -58,11 +73,8 @@ impl Display {
             _ => Output::Lines,
         };
         if !quiet && !json {
-            let left = match (config.method, config.group.as_str()) {
-                (Method::Subgroup, "C1") => {
-                    " (nothing is left of the symmetry, so the network is plain)".into()
-                }
-                (Method::Subgroup, group) => format!(" ({group} is left of the symmetry)"),
+            let left = match config.method {
+                Method::Subgroup => format!(" ({})", what_is_left(config)),
                 _ => String::new(),
             };
             eprintln!(

@@ -103,8 +103,12 @@ impl Rep {
     }
 
     /// The plane turned by C_n or D_n, `frequency` times as fast (1 is the plane itself): the turn is
-    /// [[cos a, -sin a], [sin a, cos a]] with a = 2 pi frequency / n on (row, col), the mirror diag(1, -1).
+    /// [[cos a, -sin a], [sin a, cos a]] with a = 2 pi frequency / n on (row, col), the mirror diag(1, -1). A group of symmetries of
+    /// the square grid that is given by matrices turns the plane by them.
     pub fn rotation(group: &Group, frequency: usize) -> Result<Rep> {
+        if let (Family::Matrices(all), 1, Ok(_)) = (group.family(), frequency, Plane::new(group)) {
+            return Ok(Rep::single(group, Atom::dense(group, "rotation", all.clone())?));
+        }
         let (n, _) = turns(group).ok_or_else(|| {
             Error::Unsuitable(format!(
                 "`rotation` needs C_n or D_n, not {group}; give your own matrices with `matrix[...]`"

@@ -13,8 +13,8 @@
 //! ```
 //!
 //! Every o has its own place in the MLP's output, and indices go around where there are fewer. The products bring frequency 2 out
-//! of frequency 1 and back: linear maps between equal types never reach another one. All of it grows in proportion to y,
-//! as a ReLU does, and is 0 for pairs that are 0. A channel that nothing reaches is refused when the layer is made.
+//! of frequency 1 and back: linear maps between equal types never reach another one. eps is 1: far above it what comes out grows in
+//! proportion to y, as of a ReLU, and pairs that are 0 stay 0. A channel that nothing reaches is refused when the layer is made.
 
 use super::channels::Channels;
 use super::{Linear, LinearWork, Space};

@@ -7,7 +7,7 @@ use crate::scene::Edit;
 use crate::settings::Settings;
 use crate::stream::Purpose;
 use crate::world::{Edges, Exact, World};
-use crate::{Controller, audit, audit_turns};
+use crate::{Auditing, Controller, audit, audit_by, audit_turns};
 
 fn usual() -> Settings {
     Settings::usual(&Definition.options())
@@ -15,6 +15,10 @@ fn usual() -> Settings {
 
 fn spread(settings: &Settings, group: &str) -> Spread {
     Spread::of(settings, &group.parse().unwrap()).unwrap()
+}
+
+fn looking(steps: usize) -> Auditing {
+    Auditing { steps, seed: 1, ..Auditing::default() }
 }
 
 fn started(settings: &Settings, seed: u64) -> (Spread, Stream) {
@@ -278,7 +282,7 @@ fn every_angle_holds_in_a_disc_and_breaks_a_box() {
         assert_eq!(turns.iter().any(|turn| turn.mirror), symmetry.has_mirrors());
         for (arena, actions, start) in [("disc", true, true), ("square", false, false)] {
             let world = spread(&continuous.clone().with("arena", arena), "D4");
-            let report = audit_turns(&world, &symmetry, &turns, 100, 1);
+            let report = audit_turns(&world, &symmetry, &turns, &looking(100));
             assert_eq!(report.elements.len(), 40);
             for element in &report.elements {
                 assert!(element.counterexample.is_none(), "{arena}: {element:?}");
@@ -288,8 +292,15 @@ fn every_angle_holds_in_a_disc_and_breaks_a_box() {
             let kept = report.elements.iter().filter(|e| e.start.as_ref().unwrap().holds).count();
             assert!(if start { kept == 40 } else { kept < 10 }, "{arena}: {kept}");
         }
+        // Whoever acts by vectors is asked for vectors: the states of a controller are not those of random actions.
+        let world = spread(&continuous.clone().with("arena", "disc"), "D4");
+        let by = |name: &str| Auditing { controller: Some(name.into()), ..looking(30) };
+        assert!(audit_turns(&world, &symmetry, &turns, &by("greedy")).holds);
+        assert!(audit_by(&world, &by("greedy")).holds);
+        let refused = audit_by(&world, &by("nobody")).elements.remove(0).counterexample.unwrap();
+        assert!(refused.text.contains("nobody"), "{}", refused.text);
         // Choices do not turn.
-        let report = audit_turns(&spread(&usual(), "D4"), &symmetry, &turns, 10, 1);
+        let report = audit_turns(&spread(&usual(), "D4"), &symmetry, &turns, &looking(10));
         let text = &report.elements[0].counterexample.as_ref().unwrap().text;
         assert!(!report.holds && text.contains("no permutation of them is a turn by every angle"), "{text}");
     }

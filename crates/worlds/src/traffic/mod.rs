@@ -372,9 +372,17 @@ impl Exact for Traffic {
         }
     }
 
-    /// Of the arrivals of one step. That all lights begin alike, which a quarter turn changes, is not counted.
+    /// Of the arrivals of one step.
     fn start_variation(&self, g: Element) -> Option<f64> {
         self.arrivals_vary(g).ok()
+    }
+
+    /// The lights of the first step are of no weight in an episode of hundreds; the law of what arrives is.
+    fn start_leaves_out(&self) -> Option<&'static str> {
+        Some(
+            "`start` is about what arrives: that all lights begin with green for the columns, which a quarter turn would make the rows, \
+             is not counted",
+        )
     }
 
     fn transform_chance(&self, _g: Element, _chance: &()) {}

@@ -363,6 +363,15 @@ impl Exact for Wildlife {
         self.acts.moved[g][*chance]
     }
 
+    /// A deal: 1 where everybody stands on a cell of their own, 0 elsewhere.
+    fn start_density(&self) -> Option<f64> {
+        let mut cells = self.drones.clone();
+        cells.push(self.poacher);
+        cells.sort_unstable();
+        cells.dedup();
+        Some(f64::from(u8::from(self.steps == 0 && cells.len() == self.drones.len() + 1)))
+    }
+
     fn save(&self) -> Value {
         state::save(self)
     }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::action::GroupAction;
-use crate::audit::audit;
+use crate::audit::{Auditing, audit, audit_by};
 use crate::error::Result;
 use crate::scene::Scene;
 use crate::spec::Spec;
@@ -41,6 +41,27 @@ fn quarter_turns_of_a_rectangle_fail() {
     assert!(text(2).contains("does not say how the group moves agents"), "{}", text(2));
     // The half turn is a symmetry, as the world says if it is asked for no more.
     assert!(audit(&world(1, 2).under(&"C2".parse().unwrap()).unwrap(), 2_000, 1).holds);
+}
+
+/// A tilt breaks the law of the start and nothing else; half turns keep it, and so does everything that turns the tilt along.
+#[test]
+fn a_tilt_breaks_the_start_and_nothing_else() {
+    let tilted = Traffic::new(TrafficOptions { tilt: 0.4, ..TrafficOptions::default() }).unwrap();
+    let report = audit(&tilted, 500, 1);
+    assert!(!report.holds);
+    assert!(report.elements.iter().all(|e| e.counterexample.is_none()), "{report:?}");
+    let starts: Vec<bool> = report.elements.iter().map(|e| e.start.as_ref().unwrap().holds).collect();
+    assert_eq!(starts, [true, false, true, false]);
+    let size = |k: usize| report.elements[k].start.as_ref().unwrap().variation.unwrap();
+    assert!(size(2) == 0.0 && (size(1) - 0.246).abs() < 5e-4, "{} {}", size(1), size(2));
+    let along = audit_by(&tilted, &Auditing { steps: 500, seed: 1, cause: true, controller: None });
+    assert!(along.holds, "{along:?}");
+    // Turned twice along, it is what it was.
+    let mut turned = tilted.clone();
+    turned.transform_cause(1);
+    assert!(turned.options.tilt == -0.4);
+    turned.transform_cause(1);
+    assert!(turned.options.tilt == 0.4);
 }
 
 /// Traffic as it is often written: vehicles move one after the other, in the order of a list, and each sees where the
