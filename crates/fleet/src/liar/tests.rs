@@ -99,12 +99,12 @@ fn the_study_trims_and_clips_as_agents_do() {
         let narrow = |x: &Vec<f64>| x.iter().map(|&x| x as f32).collect::<Vec<f32>>();
         let mut features: Vec<Vec<f32>> = state.encoded.iter().map(narrow).collect();
         let (mut scratch, mut out) = (Scratch::default(), vec![]);
-        for l in 0..policy.rounds() {
+        for (l, lies) in lies.iter().enumerate() {
             let mut after = vec![];
             for i in 0..agents {
                 let (mut edges, mut said) = (vec![], vec![]);
                 for (j, edge) in &state.heard[i] {
-                    let lie = liar.filter(|liar| liar == j).map(|_| narrow(&lies[l][i]));
+                    let lie = liar.filter(|liar| liar == j).map(|_| narrow(&lies[i]));
                     let mut message = lie.unwrap_or_else(|| features[*j].clone());
                     clip.clip(l, &mut message);
                     said.extend(message);
