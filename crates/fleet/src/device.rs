@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::fallback::Fallback;
 use crate::faults::Faults;
 use crate::field::{self, Field, FieldReport, Schedule};
-use crate::keys::FileWatch;
+use crate::keys::{FileWatch, taken};
 use crate::member::Member;
 use crate::node;
 use crate::record::MessageLog;
@@ -164,7 +164,9 @@ impl Device {
         let mut body = match &self.sensor {
             Some(sensor) => {
                 say(me, &format!("listening on {at}, with sensors of its own"));
-                Some((self.schedule()?, SensorProcess::start(sensor.clone().of(index), &self.policy)?))
+                let schedule = self.schedule()?;
+                let sensor = sensor.clone().of(index).within(schedule.period);
+                Some((schedule, SensorProcess::start(sensor, &self.policy)?))
             }
             None => {
                 say(me, &format!("listening on {at}, asking the world to be let in"));
@@ -224,7 +226,9 @@ impl Device {
             }
             if let Some(next) = newer.into_inner().filter(|_| !stop()) {
                 next.remember(me)?;
-                say(me, &format!("the fleet file has number {} now", next.config.number));
+                // Closed before anything else: who is revoked may say nothing more, even while new keys are waited for.
+                drop(transport);
+                say(me, &taken(&next, seen.borrow().as_ref().and_then(FileWatch::age)));
                 fleet = next;
                 signer = new_signer(&fleet, me, stop, &mut |text| say(me, text))?;
                 agent.trust(signer.clone());

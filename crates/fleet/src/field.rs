@@ -261,11 +261,11 @@ pub fn run<B: Sense + Act + ?Sized>(
             report.expected += u64::from(decision.expected);
             let took = schedule.now().saturating_sub(schedule.begins(t)).as_micros();
             report.micros += u64::try_from(took).unwrap_or(u64::MAX);
-            last = Some(decision.action);
             body.act(t, &decision);
+            last = Some(decision);
             watch(agent, &report);
         }
-        pulse.beat(transport, || agent.status(&report, last));
+        pulse.beat(transport, || agent.status(&report, last.as_ref()));
         let next = schedule.begins(t.saturating_add(1));
         let until = agent.deadline().into_iter().chain(delayed.next()).fold(next, Duration::min);
         let most = if step.seen { NAP } else { LOOK };

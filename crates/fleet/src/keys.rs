@@ -91,6 +91,14 @@ pub(crate) fn check(config: &FleetConfig) -> Result<()> {
 /// If the authority's keys are not there, or there is no such member.
 pub fn change(file: &Path, member: Member, change: Change) -> Result<Fleet> {
     let fleet = Fleet::load(file)?;
+    if member == Member::OBSERVER {
+        // It has a certificate and no entry: nothing that it could sign counts anywhere.
+        return Err(Error::BadFleet(
+            "the observer is not among the members that the authority signs, so it is neither revoked nor renewed; a new fleet \
+             shuts it out"
+                .into(),
+        ));
+    }
     fleet.address(member)?;
     let folder = file.parent().map(Path::to_path_buf).unwrap_or_default();
     if fleet.config.authority.is_empty() {
@@ -236,9 +244,10 @@ pub struct FileWatch {
 }
 
 impl FileWatch {
-    /// Watches this file from now on.
+    /// Watches this file from now on. The first look reads it, whatever its stamp is: it may have changed between when the fleet
+    /// in use was loaded and now, and whoever takes a stamp here would never know.
     pub fn new(path: &Path) -> FileWatch {
-        FileWatch { path: path.into(), stamp: stamp(path), looked: Instant::now() }
+        FileWatch { path: path.into(), stamp: None, looked: Instant::now() }
     }
 
     /// A newer fleet, if the file is one now; an error if it has changed and is not used. Looks now and then only.
@@ -261,6 +270,24 @@ impl FileWatch {
             return Ok(None);
         }
         fleet.follow(found).map(Some)
+    }
+
+    /// How long ago the file that was looked at last was written, by the clock of this machine: how long keys that are revoked
+    /// stayed in use. Nothing if nobody knows.
+    pub fn age(&self) -> Option<Duration> {
+        self.stamp?.0.elapsed().ok()
+    }
+}
+
+/// What a member says when it has taken a newer fleet file and closed the links that it had under the older one.
+pub fn taken(fleet: &Fleet, age: Option<Duration>) -> String {
+    let number = fleet.config.number;
+    match age {
+        Some(age) => format!(
+            "the fleet file has number {number} now; its links were closed {:.2} s after it was written",
+            age.as_secs_f64()
+        ),
+        None => format!("the fleet file has number {number} now; its links were closed"),
     }
 }
 
@@ -307,6 +334,8 @@ mod tests {
         assert!(first.signer(a).unwrap().holds(b, &signed_by_b));
         assert!(!second.signer(a).unwrap().holds(b, &signed_by_b), "its key is gone");
         assert!(change(&file, b, Change::Revoke).unwrap_err().to_string().contains("already"));
+        let error = change(&file, Member::OBSERVER, Change::Revoke).unwrap_err().to_string();
+        assert!(error.contains("a new fleet shuts it out") && !error.contains('\n'), "{error}");
         let third = change(&file, a, Change::Renew { years: 1 }).unwrap();
         assert_eq!(third.config.number, 2);
         assert!(!third.signer(Member::WORLD).unwrap().holds(a, &sealed), "the old key");
@@ -330,6 +359,23 @@ mod tests {
             error.contains("has number 0, and number 2 has been made") && !error.contains('\n'),
             "{error}"
         );
+        fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn a_revocation_between_loading_and_watching_is_seen() {
+        let folder = made("between");
+        let file = folder.join("fleet.toml");
+        let loaded = Fleet::load(&file).unwrap();
+        change(&file, Member::agent(2), Change::Revoke).unwrap();
+        let mut watch = FileWatch::new(&file);
+        assert!(watch.newer(&loaded).unwrap().is_none(), "it looks now and then only");
+        std::thread::sleep(LOOK);
+        let newer = watch.newer(&loaded).unwrap().expect("it is newer than what was loaded");
+        assert!(newer.is_revoked(Member::agent(2)));
+        // What is in use already is no news.
+        std::thread::sleep(LOOK);
+        assert!(FileWatch { stamp: None, ..watch }.newer(&newer).unwrap().is_none());
         fs::remove_dir_all(folder).unwrap();
     }
 

@@ -4,6 +4,9 @@
 //! through the network and through the defence find in every single state.
 
 mod net;
+mod search;
+#[cfg(test)]
+mod tests;
 
 use crate::defence::Defence;
 use crate::error::{Error, Result};
@@ -12,11 +15,10 @@ use crate::world::check;
 use equimarl_nn::{Choice, Clip, Network, Policy, Scratch};
 use equimarl_worlds::{End, Envs, Purpose, Stream};
 use net::{Lies, Net, Rules, State, Trace};
+use search::Search;
 
 /// Without a defence a liar may say anything; it is given this many times what honest agents say.
 const BEYOND: f64 = 1000.0;
-/// Steps of the gradient, from each of two beginnings.
-const STEPS: usize = 8;
 
 /// What the liar says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,7 +85,7 @@ pub struct LiarFound {
 /// are; the defence says whether receivers use them.
 ///
 /// # Errors
-/// If the network is not one for images, does not fit the world, or there is no such agent.
+/// If the network is not one for images, does not fit the world, there is no such agent, or there are no episodes.
 pub fn liar_study(
     network: &Network,
     clip: &Clip,
@@ -91,6 +93,9 @@ pub fn liar_study(
     defence: &Defence,
     plan: LiarPlan,
 ) -> Result<LiarFound> {
+    if plan.episodes == 0 {
+        return Err(Error::Mismatch("there is nothing to study in 0 episodes: ask for at least 1".into()));
+    }
     let policy = network.policy()?;
     let sight = Sight::new(check(envs, &policy)?, envs.spec());
     if !sight.shape().image {
@@ -222,54 +227,13 @@ impl Study {
         }
     }
 
-    /// Projected gradient ascent with signs, from the largest and from random corners of what may be said.
+    /// The most harmful of many: never a weaker one than zeros, noise or another agent's features are in this state.
     fn worst(&mut self, state: &State, honest: &Trace) -> Lies {
-        let (bounds, liar, agents) = (self.bounds(), self.plan.liar, state.encoded.len());
-        let harm = |trace: &Trace| -> f64 {
-            let of = |i: usize| -> f64 {
-                let pairs = honest.log_probabilities[i].iter().zip(&trace.log_probabilities[i]);
-                -pairs.map(|(q, p)| q.exp() * p.max(-1e3)).sum::<f64>()
-            };
-            (0..agents).filter(|&i| i != liar).map(of).sum()
-        };
-        let mut best: Option<(f64, Lies)> = None;
-        for beginning in 0..2 {
-            let mut lies: Lies = bounds
-                .iter()
-                .map(|of| {
-                    let corner = |chance: &mut Stream| -> Vec<f64> {
-                        let pick = |[lo, hi]: &[f64; 2]| {
-                            if beginning == 0 || chance.unit() < 0.5 { *hi } else { *lo }
-                        };
-                        of.iter().map(pick).collect()
-                    };
-                    (0..agents).map(|_| corner(&mut self.chance)).collect()
-                })
-                .collect();
-            for step in 0..=STEPS {
-                let trace = self.net.forward(state, Some((liar, &lies)), &self.rules);
-                let found = harm(&trace);
-                if best.as_ref().is_none_or(|(most, _)| found > *most) {
-                    best = Some((found, lies.clone()));
-                }
-                if step == STEPS {
-                    break;
-                }
-                let gradient =
-                    self.net.gradient(state, (liar, &lies), &self.rules, &trace, &honest.log_probabilities);
-                let share = 0.5 / (1.0 + step as f64);
-                for ((lies, gradient), bounds) in lies.iter_mut().zip(&gradient).zip(&bounds) {
-                    for (lie, gradient) in lies.iter_mut().zip(gradient) {
-                        for ((x, d), [lo, hi]) in lie.iter_mut().zip(gradient).zip(bounds) {
-                            if *d != 0.0 {
-                                *x = (*x + share * (hi - lo) * d.signum()).clamp(*lo, *hi);
-                            }
-                        }
-                    }
-                }
-            }
-        }
-        best.map(|(_, lies)| lies).unwrap_or_default()
+        let beginnings = [Lie::Zeros, Lie::Noise].map(|lie| self.lies(lie, state, honest));
+        let (liar, bounds) = (self.plan.liar, self.bounds());
+        let (net, rules) = (&self.net, &self.rules);
+        let search = Search { net, state, honest, rules, liar, bounds: &bounds };
+        search.worst(beginnings.into(), &mut self.chance).1
     }
 
     fn compare(&mut self, state: &State, honest: &Trace, trace: &Trace) {

@@ -34,10 +34,13 @@ pub struct SensorConfig {
     pub command: Vec<String>,
     /// After so long without a good observation it is started again.
     pub patience: Duration,
+    /// An observation that names no step and came longer ago is none: who acted on it would act on a world that is gone.
+    pub oldest: Duration,
 }
 
 impl SensorConfig {
-    /// Reads a command: words, with '...' or "..." around what has spaces. No shell is involved.
+    /// Reads a command: words, with '...' or "..." around what has spaces. No shell is involved. Observations may be of any age
+    /// ([`SensorConfig::within`]).
     ///
     /// # Errors
     /// If there is no word, or a quote does not end.
@@ -60,8 +63,15 @@ impl SensorConfig {
         match (quote, command.first()) {
             (Some(_), _) => Err(bad("a quote does not end")),
             (_, None) => Err(bad("there is no program in it")),
-            _ => Ok(SensorConfig { command, patience }),
+            _ => Ok(SensorConfig { command, patience, oldest: Duration::MAX }),
         }
+    }
+
+    /// Observations that name no step count for two steps of this length. One would be too few: a program that looks when it is told
+    /// what was done looks a step ahead.
+    pub fn within(mut self, period: Duration) -> SensorConfig {
+        self.oldest = period.saturating_mul(2);
+        self
     }
 
     /// The command of one agent: `{agent}` becomes its index.
@@ -71,11 +81,19 @@ impl SensorConfig {
     }
 }
 
+/// An observation, for which step if the sensor said so, and when it came.
+#[derive(Debug)]
+struct Seen {
+    step: Option<u64>,
+    came: Instant,
+    what: Observation,
+}
+
 /// What the reading thread has found.
 #[derive(Debug, Default)]
 struct Found {
-    /// The newest observation that nobody has taken, for which step if the sensor said so, and when it came.
-    newest: Option<(Option<u64>, Observation)>,
+    /// The newest observation that nobody has taken.
+    newest: Option<Seen>,
     /// When the last good line came.
     good: Option<Instant>,
     /// Lines that were no observation, and why the last one was not.
@@ -83,6 +101,19 @@ struct Found {
     why: Option<String>,
     /// Whether lines are JSON; nobody knows before the first one.
     json: Option<bool>,
+}
+
+impl Found {
+    /// What is seen in step `t`, once.
+    fn take(&mut self, t: u64, oldest: Duration) -> Option<Observation> {
+        let good = match self.newest.as_ref()? {
+            // It says which step this is: an earlier one is over, a later one waits.
+            Seen { step: Some(step), .. } if *step > t => return None,
+            Seen { step: Some(step), .. } => *step == t,
+            Seen { came, .. } => came.elapsed() <= oldest,
+        };
+        self.newest.take().filter(|_| good).map(|seen| seen.what)
+    }
 }
 
 /// A running program.
@@ -233,16 +264,7 @@ impl Sense for SensorProcess {
     fn sense(&mut self, t: u64) -> Result<Option<Observation>> {
         self.tend();
         let Some(running) = &self.running else { return Ok(None) };
-        let mut found = lock(&running.found);
-        match &found.newest {
-            // It says which step this is: an earlier one is over, a later one waits.
-            Some((Some(step), _)) if *step > t => Ok(None),
-            Some((Some(step), _)) if *step < t => {
-                found.newest = None;
-                Ok(None)
-            }
-            _ => Ok(found.newest.take().map(|(_, seen)| seen)),
-        }
+        Ok(lock(&running.found).take(t, self.config.oldest))
     }
 
     fn news(&mut self) -> Option<String> {
@@ -294,8 +316,9 @@ fn read(output: ChildStdout, found: &Mutex<Found>, shape: &Shape) {
         match parsed {
             Ok((step, seen)) => {
                 found.json = Some(bytes.trim_ascii_start().first() == Some(&b'{'));
-                found.newest = Some((step, seen));
-                found.good = Some(Instant::now());
+                let came = Instant::now();
+                found.newest = Some(Seen { step, came, what: seen });
+                found.good = Some(came);
             }
             Err(why) => {
                 found.bad += 1;
@@ -317,5 +340,24 @@ mod tests {
             ["python3", "my sensor.py", "--at=a b", ""]
         );
         assert!(words("").is_err() && words("  ").is_err() && words("a 'b").is_err());
+    }
+
+    #[test]
+    fn an_observation_is_of_the_step_that_it_names_or_young() {
+        let second = Duration::from_secs(1);
+        let taken = |step: Option<u64>, age: Duration| {
+            let came = Instant::now() - age;
+            let seen = Seen { step, came, what: Observation { own: vec![1.0], ..Observation::default() } };
+            let mut found = Found { newest: Some(seen), ..Found::default() };
+            (found.take(7, second).is_some(), found.newest.is_some())
+        };
+        assert_eq!(taken(None, Duration::ZERO), (true, false));
+        assert_eq!(taken(None, 2 * second), (false, false), "it is gone, and the agent holds still");
+        assert_eq!(taken(Some(7), 2 * second), (true, false), "it says itself what it is of");
+        assert_eq!(taken(Some(6), Duration::ZERO), (false, false));
+        assert_eq!(taken(Some(8), Duration::ZERO), (false, true), "it waits");
+        assert!(Found::default().take(7, second).is_none());
+        let config = SensorConfig::parse("cat", second).unwrap();
+        assert_eq!((config.oldest, config.within(second).oldest), (Duration::MAX, 2 * second));
     }
 }

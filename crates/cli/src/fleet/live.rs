@@ -159,6 +159,10 @@ fn text(summary: &Summary, spec: &Spec, report: &Report, seconds: f64, simulated
     }
     // Not what was lost on the way: that was missed.
     line("refused by receivers", drops(&report.dropped, "by agents"));
+    let clipped = report.dropped.of(Reason::Clipped);
+    if clipped > 0 {
+        line("brought into range", format!("{clipped}, and used"));
+    }
     if report.refused.total() > 0 {
         line("", drops(&report.refused, "by the world"));
     }
@@ -166,13 +170,18 @@ fn text(summary: &Summary, spec: &Spec, report: &Report, seconds: f64, simulated
 }
 
 fn drops(drops: &Drops, who: &str) -> String {
+    // What was clipped was kept.
+    let refused = |r: Reason| r != Reason::Clipped && drops.of(r) > 0;
     let reasons: Vec<String> = Reason::ALL
         .iter()
-        .filter(|&&r| drops.of(r) > 0)
+        .filter(|&&r| refused(r))
         .map(|&r| format!("{} {}", drops.of(r), r.name()))
         .collect();
     match reasons.is_empty() {
         true => "none".into(),
-        false => format!("{} {who}: {}", drops.total(), reasons.join(", ")),
+        false => {
+            let all = drops.total() - drops.of(Reason::Clipped);
+            format!("{all} {who}: {}", reasons.join(", "))
+        }
     }
 }

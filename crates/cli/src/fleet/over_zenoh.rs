@@ -7,7 +7,7 @@ use super::{AgentArgs, WorldArgs};
 use crate::stop::Stop;
 use anyhow::{Context, Result, ensure};
 use equimarl_fleet::device::{Device, free_name, new_signer, open, parse_agents, ready};
-use equimarl_fleet::keys::FileWatch;
+use equimarl_fleet::keys::{FileWatch, taken};
 use equimarl_fleet::sensor::SensorConfig;
 use equimarl_fleet::{Fleet, Host, House, Member, MessageLog, Moment, Zenoh, node};
 use std::path::Path;
@@ -167,7 +167,8 @@ pub fn host(what: &Hosting<'_>, live: Live, tend: Tend<'_>, farewell: &mut dyn F
             break (ended, transport);
         };
         next.remember(me)?;
-        live.say(&format!("the fleet file has number {} now", next.config.number));
+        drop(transport);
+        live.say(&taken(&next, watch.as_ref().and_then(FileWatch::age)));
         fleet = next;
         let signer = new_signer(&fleet, me, &|| stop.asked(), &mut |text| live.say(text))?;
         host.trust(signer, &|member| fleet.is_revoked(member));

@@ -68,7 +68,7 @@ impl Agent {
     }
 
     /// What those who watch are told: signed words of this agent about itself.
-    pub fn status(&self, report: &FieldReport, last: Option<u16>) -> Vec<u8> {
+    pub fn status(&self, report: &FieldReport, last: Option<&Action>) -> Vec<u8> {
         let dropped: serde_json::Value =
             Reason::ALL.iter().map(|&r| (r.name().replace(' ', "_"), json!(self.drops.of(r)))).collect();
         let status = json!({
@@ -79,7 +79,8 @@ impl Agent {
             "missed": report.missed,
             "expected": report.expected,
             "refused": report.refused,
-            "action": last,
+            // A vector, where it acts by one.
+            "action": last.map(|did| if did.vector.is_empty() { json!(did.action) } else { json!(did.vector) }),
             "dropped_by_agents": dropped,
         });
         let run = self.run.map_or([0; 16], |(run, _)| run);

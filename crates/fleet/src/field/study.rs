@@ -81,6 +81,9 @@ pub fn clock_study(policy: &Arc<Policy>, envs: &mut dyn Envs, what: &Clocks) -> 
             what.period.as_millis()
         )));
     }
+    if policy.acts_by_vectors() {
+        return Err(Error::Mismatch("clocks are studied in worlds with actions to choose from only".into()));
+    }
     let mut sight = Sight::new(check(envs, policy)?, envs.spec());
     let mut cost = ClockCost::default();
     for episode in 0..what.episodes {

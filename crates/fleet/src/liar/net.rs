@@ -117,6 +117,18 @@ impl Net {
         Ok(Net { rounds: layers?, head: Layer::new(&dense, "policy")?, edge })
     }
 
+    /// Layers of these weights and biases, the last of which decides, for edges of no numbers.
+    #[cfg(test)]
+    pub fn of(layers: Vec<(Vec<f64>, Vec<f64>)>) -> Net {
+        let layer = |(weight, bias): (Vec<f64>, Vec<f64>)| {
+            let inputs = weight.len() / bias.len();
+            Layer { weight, bias, inputs }
+        };
+        let mut rounds: Vec<Layer> = layers.into_iter().map(layer).collect();
+        let head = rounds.pop().unwrap();
+        Net { rounds, head, edge: 0 }
+    }
+
     pub fn rounds(&self) -> usize {
         self.rounds.len()
     }
@@ -194,7 +206,9 @@ impl Net {
         Trace { features, log_probabilities }
     }
 
-    /// The gradient of the lies of sum_i cross-entropy(honest_i, p_i) over all but the liar, through clipping and trimming.
+    /// The gradient of the lies of sum_i cross-entropy(honest_i, p_i) over all but the liar, through clipping and trimming. What
+    /// the liar says counts here as in a plain mean even where it is trimmed: its true gradient is zero there, although saying
+    /// less instead of more moves the trimmed mean from one side of what is left to the other.
     pub fn gradient(
         &self,
         state: &State,
@@ -238,7 +252,7 @@ impl Net {
                     for (at, (j, _)) in state.heard[i].iter().enumerate() {
                         // The liar stays inside by itself.
                         if *j == liar {
-                            gradient[l][i][k] += d * shares[at];
+                            gradient[l][i][k] += d / n as f64;
                         } else if heard[at] == raw[at][k] {
                             dbefore[*j][k] += d * shares[at];
                         }

@@ -5,7 +5,11 @@
 //! observation, raw    0.5 ... ; 2 1 0 ; ...
 //! action, JSON        {"step": 17, "action": 3, "missed": 0}      action null: hold still
 //! action, raw         17 3 0                                      action -1: hold still
+//! vector, JSON        {"step": 17, "action": [0.5, -0.25], "missed": 0}
+//! vector, raw         17 v 0.5 -0.25 0
 //! ```
+//!
+//! Teams that act by vectors say those instead of a number; hold still is said as always.
 //!
 //! `own` are the pixels or features that the model sees, `edge` is the vector from that neighbour to this agent. Who wants a
 //! certain step for an observation says `"step": 17`, or begins a raw line with `@17`; otherwise it is of the step in which it
@@ -112,12 +116,17 @@ fn short(word: &str) -> String {
 /// The line that says what to do in step `t`.
 pub(crate) fn action(t: u64, decision: Option<&Action>, json: bool) -> String {
     let missed = decision.map_or(0, |d| d.missed);
-    let action = decision.map(|d| d.action);
-    match (json, action) {
-        (true, Some(action)) => format!("{{\"step\": {t}, \"action\": {action}, \"missed\": {missed}}}"),
-        (true, None) => format!("{{\"step\": {t}, \"action\": null, \"missed\": {missed}}}"),
-        (false, Some(action)) => format!("{t} {action} {missed}"),
-        (false, None) => format!("{t} -1 {missed}"),
+    let numbers = |d: &Action| d.vector.iter().map(f64::to_string).collect::<Vec<String>>();
+    let action = match (decision, json) {
+        (None, true) => "null".into(),
+        (None, false) => "-1".into(),
+        (Some(d), _) if d.vector.is_empty() => d.action.to_string(),
+        (Some(d), true) => format!("[{}]", numbers(d).join(", ")),
+        (Some(d), false) => format!("v {}", numbers(d).join(" ")),
+    };
+    match json {
+        true => format!("{{\"step\": {t}, \"action\": {action}, \"missed\": {missed}}}"),
+        false => format!("{t} {action} {missed}"),
     }
 }
 
@@ -169,6 +178,11 @@ mod tests {
         assert_eq!(action(9, None, false), "9 -1 0");
         assert_eq!(action(9, Some(&decision), true), r#"{"step": 9, "action": 3, "missed": 1}"#);
         assert_eq!(action(9, None, true), r#"{"step": 9, "action": null, "missed": 0}"#);
+        let vector = Action { vector: vec![0.5, -1e-7], missed: 2, ..Action::default() };
+        assert_eq!(action(9, Some(&vector), false), "9 v 0.5 -0.0000001 2");
+        let line = action(9, Some(&vector), true);
+        let said: serde_json::Value = serde_json::from_str(&line).unwrap();
+        assert_eq!(said, serde_json::json!({ "step": 9, "action": [0.5, -1e-7], "missed": 2 }));
     }
 
     proptest! {
