@@ -66,6 +66,13 @@ impl Definition for SumoDefinition {
             Opt::new("duration", 1800usize, "S", "simulated seconds of an episode"),
             Opt::new("interval", 10usize, "S", "seconds from decision to decision"),
             Opt::new("yellow", 3usize, "S", "seconds of yellow before a light changes"),
+            Opt::new(
+                "all_red",
+                2usize,
+                "S",
+                "seconds of red for all who change, after yellow: those who wait inside of a junction leave it",
+            )
+            .added_later(0usize),
             Opt::new("min_green", 5usize, "S", "seconds for which a green stays at least"),
         ]
     }

@@ -35,6 +35,8 @@ pub struct Options {
     pub interval: usize,
     /// Seconds of yellow before a light changes.
     pub yellow: usize,
+    /// Seconds after it in which nobody who changes has green.
+    pub all_red: usize,
     /// Seconds for which a green stays at least.
     pub min_green: usize,
 }
@@ -65,10 +67,22 @@ impl Options {
             noise: settings.number("noise")?,
             interval: settings.whole("interval")?,
             yellow: settings.whole("yellow")?,
+            all_red: settings.whole("all_red")?,
             min_green: settings.whole("min_green")?,
         };
-        let Options { grid, lanes, turn_lanes, length, flow, noise, interval, yellow, min_green, .. } =
-            &options;
+        let Options {
+            grid,
+            lanes,
+            turn_lanes,
+            length,
+            flow,
+            noise,
+            interval,
+            yellow,
+            all_red,
+            min_green,
+            ..
+        } = &options;
         if !grid.iter().all(|n| (1..=30).contains(n)) {
             return bad(format!("a grid has 1 to 30 rows and columns, not {} x {}", grid[0], grid[1]));
         }
@@ -104,9 +118,10 @@ impl Options {
         if !(0.0..=1.0).contains(noise) {
             return bad(format!("`noise` is from 0 (everybody drives perfectly) to 1, not {noise}"));
         }
-        if *yellow == 0 || yellow >= interval || *interval > 600 {
+        if *yellow == 0 || yellow.saturating_add(*all_red) >= *interval || *interval > 600 {
             return bad(format!(
-                "there are 1 or more seconds of yellow, and more from decision to decision (at most 600); not {yellow} and {interval}"
+                "a change is `yellow` (1 or more seconds) and `all_red` (0 or more), and takes less than the `interval` from decision \
+                 to decision (at most 600); not {yellow} + {all_red} of {interval}"
             ));
         }
         if *min_green > 600 {

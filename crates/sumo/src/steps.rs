@@ -3,7 +3,7 @@
 use crate::city::{City, PHASES};
 use crate::demand::{self, Trip};
 use crate::folder::Folder;
-use crate::lights::{Lights, yellow};
+use crate::lights::{Lights, between};
 use crate::process::{Failure, PORT_TAKEN, Process};
 use crate::state::State;
 use crate::trips::{totals, trips};
@@ -147,7 +147,7 @@ impl Sumo {
         Ok(())
     }
 
-    /// Lights that change go through yellow; the others stay. An action that a junction does not have, or not yet, keeps
+    /// Lights that change go through yellow and all red; the others stay. An action that a junction does not have, or not yet, keeps
     /// its light as it is.
     fn set_lights(&mut self, city: &City, actions: &[usize], frame: &mut Frame) {
         let options = &self.shared.options;
@@ -162,10 +162,14 @@ impl Sumo {
                 self.greens[agent] += options.interval;
                 continue;
             }
-            match yellow(now, state) {
-                Some(between) => {
-                    frame.light(&junction.light, &[(options.yellow as f64, &between), (LONG, state)]);
-                    self.greens[agent] = options.interval - options.yellow;
+            match between(now, state) {
+                Some([yellow, red]) => {
+                    let mut program = vec![(options.yellow as f64, yellow.as_str())];
+                    // SUMO has no phases of no length.
+                    program.extend((options.all_red > 0).then_some((options.all_red as f64, red.as_str())));
+                    program.push((LONG, state));
+                    frame.light(&junction.light, &program);
+                    self.greens[agent] = options.interval - options.yellow - options.all_red;
                 }
                 None => {
                     frame.light(&junction.light, &[(LONG, state)]);
