@@ -1,12 +1,13 @@
 //! What a city of SUMO is made from.
 
+use crate::ask::ask;
 use crate::city::City;
 use crate::demand::Flow;
 use crate::install::Install;
 use crate::net::Net;
 use equimarl_worlds::{Error, KEPT_IN, Result, Settings};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 /// The settings of the world.
 #[derive(Clone, Debug, PartialEq)]
@@ -185,6 +186,9 @@ impl Options {
     /// If the file cannot be read or has no lights.
     pub fn own_city(&self) -> Result<City> {
         let path = Path::new(&self.net);
+        for file in [&self.net, &self.routes] {
+            no_comma(file)?;
+        }
         let city = City::new(Net::read(path)?)
             .map_err(|error| Error::BadWorld(format!("{}: {error}", path.display())))?;
         if self.routes.is_empty() && city.entries.is_empty() {
@@ -206,7 +210,9 @@ impl Options {
     pub fn generate(&self, install: &Install, path: &Path) -> Result<()> {
         let [rows, cols] = self.grid;
         let length = self.length.to_string();
-        let said = Command::new(install.program("netgenerate"))
+        let path = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
+        let mut command = Command::new(install.program("netgenerate"));
+        command
             .env("SUMO_HOME", install.home())
             .args(["--grid", "--grid.x-number", &cols.to_string(), "--grid.y-number", &rows.to_string()])
             .args(["--grid.length", &length, "--grid.attach-length", &length])
@@ -226,20 +232,31 @@ impl Options {
                 "true",
             ])
             .arg("--output-file")
-            .arg(path)
-            .stdin(Stdio::null())
-            .output()
-            .map_err(|error| {
-                Error::BadWorld(format!("netgenerate cannot be started: {error}; install SUMO again"))
-            })?;
+            .arg(&path);
+        let said = ask(&mut command).map_err(|error| {
+            Error::BadWorld(format!("netgenerate made no grid: {error}; is SUMO installed well?"))
+        })?;
         if said.status.success() {
             // On a full disk netgenerate writes what fits, and says that all went well.
-            let whole = std::fs::read_to_string(path).is_ok_and(|net| net.trim_end().ends_with("</net>"));
-            return if whole { Ok(()) } else { Err(not_whole(path)) };
+            let whole = std::fs::read_to_string(&path).is_ok_and(|net| net.trim_end().ends_with("</net>"));
+            return if whole { Ok(()) } else { Err(not_whole(&path)) };
         }
         let text = String::from_utf8_lossy(&said.stderr).into_owned();
         let line = text.lines().find(|l| l.starts_with("Error")).unwrap_or("it did not say why").to_string();
         Err(Error::BadWorld(format!("netgenerate could not write {}: {line}", path.display())))
+    }
+}
+
+/// SUMO takes a comma for the end of a file's name.
+///
+/// # Errors
+/// If there is one.
+pub(crate) fn no_comma(path: &str) -> Result<()> {
+    match path.contains(',') {
+        false => Ok(()),
+        true => Err(Error::BadWorld(format!(
+            "{path}: SUMO cannot read files with a comma in their path; rename it, or the folder"
+        ))),
     }
 }
 
