@@ -4,6 +4,7 @@ use crate::city::{City, PHASES};
 use crate::demand::{self, Trip};
 use crate::folder::Folder;
 use crate::lights::{Lights, between};
+use crate::options::no_comma;
 use crate::process::{Failure, PORT_TAKEN, Process};
 use crate::state::State;
 use crate::trips::{totals, trips};
@@ -54,6 +55,9 @@ impl Sumo {
             false => PathBuf::from(&options.routes),
         };
         let text = |path: PathBuf| path.to_string_lossy().into_owned();
+        for path in [&built.net, &routes] {
+            no_comma(&path.to_string_lossy())?;
+        }
         let mut arguments = vec!["-n".to_string(), text(built.net.clone()), "-r".into(), text(routes)];
         if actuated {
             let path = folder.write("actuated.add.xml", &demand::actuated(&built.city))?;
@@ -241,8 +245,32 @@ impl Sumo {
         };
         let trips = trips(&read("trips.xml")?).map_err(unreadable)?;
         let totals = totals(&trips, &read("statistics.xml")?).map_err(unreadable)?;
+        if !self.shared.options.routes.is_empty() && totals.inserted + totals.not_inserted == 0.0 {
+            return Err(Failure { why: self.nobody(), refused: true });
+        }
         self.finished = Some((totals, trips));
         Ok(End::Truncated)
+    }
+
+    /// What is wrong where routes bring nobody: lights that nobody meets look perfect.
+    fn nobody(&self) -> String {
+        let options = &self.shared.options;
+        format!(
+            "no vehicle came in, nor waited to, from second {} to {}: is it a file of routes, and do they depart then? (--begin, \
+             --duration)",
+            options.begin,
+            options.begin + options.decisions() * options.interval
+        )
+    }
+
+    /// The files that SUMO was given, where they are the user's own.
+    fn files(&self) -> String {
+        let options = &self.shared.options;
+        match (options.net.as_str(), options.routes.as_str()) {
+            ("", _) => String::new(),
+            (net, "") => format!("{net}: "),
+            (net, routes) => format!("{net} with {routes}: "),
+        }
     }
 
     /// The episode is thrown away. It is counted, said, and the next one starts with another SUMO, unless that cannot help.
@@ -253,7 +281,7 @@ impl Sumo {
         if failure.refused || self.deaths_in_a_row >= MOST_DEATHS {
             let often =
                 if failure.refused { String::new() } else { format!(" ({MOST_DEATHS} times in a row)") };
-            return Err(Error::BadWorld(format!("{}{often}", failure.why)));
+            return Err(Error::BadWorld(format!("{}{}{often}", self.files(), failure.why)));
         }
         eprintln!("warning: {}; the episode is thrown away, and another SUMO started", failure.why);
         Ok(Outcome { reward: 0.0, end: End::Abandoned })
