@@ -88,8 +88,8 @@ impl SettingReport {
     pub fn alarm_rows(&self) -> (Vec<String>, Vec<Vec<String>>) {
         let cell = |alarm: Option<&Alarm>| match alarm {
             None => "-".into(),
-            Some(a) if a.mean == a.worst => number(a.mean, 1),
-            Some(a) => format!("{} (worst run {})", number(a.mean, 1), number(a.worst, 1)),
+            Some(a) if a.mean == a.worst => number(a.mean, 2),
+            Some(a) => format!("{} (worst run {})", number(a.mean, 2), number(a.worst, 2)),
         };
         let mut heading = vec!["who".to_string()];
         for measure in &self.alarming {
@@ -124,5 +124,63 @@ impl SettingReport {
             )),
             table(&heading, &rows)
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gather::{Found, Gathered};
+    use crate::report::{How, Study, page};
+    use crate::testing;
+    use equimarl_worlds::{Over, Statistic, builtin};
+    use serde_json::json;
+
+    /// A run whose greedy team kept so many out of every episode, in a world that calls this an alarm.
+    fn run(seed: u64, kept_out: f64, abandoned: u64) -> Found {
+        let change = format!("seed = {seed}\nsteps = 1000");
+        let mut record = testing::record(&change);
+        let mut summary = testing::summary(&testing::config(&change), 2.0);
+        let evaluation = summary.evaluation.as_mut().unwrap();
+        let value = |mean: f64| Statistic { mean, stderr: 0.0 };
+        evaluation.greedy.measures.insert("kept-out".into(), value(kept_out));
+        evaluation.sampled.measures.insert("kept-out".into(), value(0.0));
+        if abandoned > 0 {
+            summary.more.insert("abandoned".into(), json!(abandoned));
+        }
+        record.world.alarms = vec![Measure {
+            name: "kept-out".into(),
+            title: "those who could not come in".into(),
+            unit: String::new(),
+            better: Better::Lower,
+            over: Over::Episode,
+            first: false,
+        }];
+        record.summary = Some(summary);
+        Found { sweep: "w".into(), place: "here".into(), record }
+    }
+
+    #[test]
+    fn alarms_stand_in_every_report_of_a_world_that_has_them() {
+        let study = |runs: Vec<Found>| {
+            let runs = Gathered { runs, ..Gathered::default() };
+            Study::of(&builtin(), &runs, &Gathered::default(), &How::default())
+        };
+        let all = study(vec![run(1, 0.0, 0), run(2, 3.0, 4)]);
+        let alarms = serde_json::to_value(&all).unwrap()["settings"][0]["alarms"].clone();
+        assert_eq!((&alarms[0]["runs"], &alarms[0]["abandoned"]), (&json!(2), &json!(4)));
+        assert_eq!(alarms[0]["greedy"]["kept-out"], json!({ "mean": 1.5, "worst": 3.0 }));
+        assert_eq!(alarms[0]["sampled"]["kept-out"], json!({ "mean": 0.0, "worst": 0.0 }));
+        let (heading, rows) = all.settings[0].alarm_rows();
+        assert_eq!(heading, ["who", "kept-out, sampled", "kept-out, greedy", "abandoned"]);
+        assert_eq!(rows[0][1..], ["0.00", "1.50 (worst run 3.00)", "4"]);
+        let html = page(&all, "equimarl report x", "0");
+        assert!(html.contains("What hides failures") && html.contains("those who could not come in"));
+        // And nowhere else.
+        let mut usual = run(1, 0.0, 0);
+        usual.record.world.alarms.clear();
+        let usual = study(vec![usual]);
+        assert!(usual.settings[0].alarms.is_empty());
+        assert!(!page(&usual, "equimarl report x", "0").contains("What hides failures"));
     }
 }
