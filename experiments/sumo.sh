@@ -15,8 +15,14 @@ netconvert -s "$folder/grid.net.xml" --remove-edges.explicit left1A1,left1A1.140
 try() {
     name=$1
     shift
-    "$program" play "$@" --episodes 4 --seed 7 --json 2>/dev/null |
-        tr -d '\n' | sed "s|^|{\"run\": \"$name\", \"tried\": \"$(echo "$*" | sed "s|$folder/||g")\", \"found\": |; s|$|}|"
+    # A line that is missing would not be missed; so it ends here, with what was said.
+    if ! "$program" play "$@" --episodes 4 --seed 7 --json >"$folder/found" 2>"$folder/said"; then
+        cat "$folder/said" >&2
+        echo "stopped at $name: play $*" >&2
+        exit 1
+    fi
+    tr -d '\n' <"$folder/found" |
+        sed "s|^|{\"run\": \"$name\", \"tried\": \"$(echo "$*" | sed "s|$folder/||g")\", \"found\": |; s|$|}|"
     echo
 }
 places() {

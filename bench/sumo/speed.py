@@ -1,5 +1,5 @@
 """Simulated seconds per second: equimarl's client against a Python traci loop with the same subscriptions and the same commands
-(a program of yellow and green, and its first phase), and SUMO alone.
+(a program of yellow, red and green, and its first phase), and SUMO alone.
 
     pip install eclipse-sumo traci
     cargo build --release -p equimarl-sumo --example speed
@@ -14,7 +14,7 @@ import traci
 import traci.constants as tc
 
 BINARY = os.path.join(os.path.dirname(sumo.__file__), "bin", "sumo")
-DURATION, INTERVAL, YELLOW = 1800, 10, 3
+DURATION, INTERVAL, YELLOW, ALL_RED = 1800, 10, 3, 2
 VEHICLE = [tc.VAR_LANE_ID, tc.VAR_LANEPOSITION, tc.VAR_SPEED, tc.VAR_WAITING_TIME, tc.VAR_POSITION]
 
 
@@ -51,7 +51,8 @@ def loop(job):
             if new != old:
                 yellow = "".join("y" if a in "Gg" and b == "r" else (a if b in "Gg" else "r") for a, b in zip(old, new))
                 logic = traci.trafficlight.Logic("random", 0, 0, [
-                    traci.trafficlight.Phase(YELLOW, yellow), traci.trafficlight.Phase(1e6, new)])
+                    traci.trafficlight.Phase(YELLOW, yellow), traci.trafficlight.Phase(ALL_RED, yellow.replace("y", "r")),
+                    traci.trafficlight.Phase(1e6, new)])
                 c.trafficlight.setProgramLogic(light, logic)
                 # Without this SUMO stays in the middle of the old green; equimarl sends it, too.
                 c.trafficlight.setPhase(light, 0)

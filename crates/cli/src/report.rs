@@ -217,6 +217,11 @@ fn of_setting(setting: &SettingReport) -> String {
         let steps = format!("steps to {}, median [95%]", first.threshold);
         text += &format!("\n{}\n", table(&["method", "passed", &steps, "runs known by then"], &rows));
     }
+    if !setting.alarms.is_empty() {
+        let (heading, rows) = setting.alarm_rows();
+        let heading: Vec<&str> = heading.iter().map(String::as_str).collect();
+        text += &format!("\n{}\n", table(&heading, &rows));
+    }
     for c in &setting.comparisons {
         text += &format!(
             "{} over {} after {} steps ({} and {} runs): better with probability {}\n",

@@ -116,19 +116,37 @@ impl WorldArgs {
         let world = registry().get(&base.name)?;
         let (options, shorthands) = (world.options(), world.shorthands());
         let mut config = base.clone();
+        let mut asked: Vec<(&str, &str)> = vec![];
         for (flag, text) in &self.given {
             if let Some(short) = shorthands.iter().find(|s| s.flag == flag) {
                 for (key, value) in (short.parse)(text)? {
                     config.settings.set(key, value);
+                    asked.push((flag, key));
                 }
             } else if let Some(option) = options.iter().find(|o| o.flag && o.key.replace('_', "-") == *flag) {
                 let value = Value::parse(text, &option.usual)
                     .map_err(|error| anyhow::anyhow!("--{flag}: {error}"))?;
                 config.settings.set(option.key, value);
+                asked.push((flag, option.key));
             } else {
                 let owner = registry().iter().find(|w| has_flag(*w, flag)).map_or("another", |w| w.name());
                 bail!("--{flag} belongs to the {owner} world");
             }
+        }
+        // What the world does not look at beside its other settings has one way of being written. Texts may have several anyway.
+        let looked_at = world.canonical(config.settings.clone());
+        let numbers = |key: &str| Some(looked_at.get(key)).filter(|v| !matches!(v, Some(Value::Text(_))));
+        let unused = |&&(_, key): &&(&str, &str)| numbers(key).is_some_and(|v| v != config.settings.get(key));
+        if let Some((flag, _)) = asked.iter().find(unused) {
+            let files: Vec<String> = world
+                .files()
+                .iter()
+                .filter(|key| config.settings.text(key).is_ok_and(|file| !file.is_empty()))
+                .map(|key| format!(" --{}", key.replace('_', "-")))
+                .collect();
+            let beside =
+                if files.is_empty() { " its other settings".to_string() } else { files.join(" and") };
+            bail!("--{flag} changes nothing beside{beside}: leave it out");
         }
         Ok(config)
     }

@@ -18,6 +18,9 @@ pub struct Brief {
     /// What people look at first, if it is not the return.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first: Option<Measure>,
+    /// Measures that hide failures if nobody looks.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub alarms: Vec<Measure>,
     /// Milestones of what people look at first.
     pub thresholds: Vec<f64>,
 }
@@ -30,6 +33,13 @@ impl Brief {
             label: described.label.clone(),
             usual_group: described.usual_group.clone(),
             first: described.spec.first_measure().map(|(_, measure)| measure.clone()),
+            alarms: described
+                .spec
+                .measures
+                .iter()
+                .filter(|m| described.spec.alarms.contains(&m.name))
+                .cloned()
+                .collect(),
             thresholds: described.spec.thresholds.clone(),
         }
     }

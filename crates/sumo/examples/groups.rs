@@ -1,5 +1,5 @@
 //! The symmetry that is found for some nets, as the table in docs/sumo.md: `cargo run --release -p equimarl-sumo --example groups`.
-//! Needs SUMO, which makes the grids; the last two are nets of the tests.
+//! Needs SUMO, which makes the grids; the last four are nets of the tests.
 
 use equimarl_sumo::{City, Install, Net, Options, SumoDefinition, symmetry};
 use equimarl_worlds::{Definition, Error, Result, Settings};

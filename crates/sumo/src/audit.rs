@@ -52,6 +52,14 @@ pub fn audit(settings: &Settings, group: &Group, steps: usize, seed: u64) -> Res
         let declared = Declared::new(options, &one)?;
         Ok(Sumo::new(Arc::new(Shared::new(options.clone(), declared))))
     };
+    // Demand of its own, that can be turned, is what an audit compares.
+    if !options.is_grid() && options.own_city()?.entries.is_empty() {
+        return Err(Error::BadWorld(format!(
+            "{}: no road leads into the net, so no demand can be drawn and turned: its symmetry cannot be checked with SUMO, whatever \
+             routes are given",
+            options.net
+        )));
+    }
     let (mut quiet, mut busy) = (world(&light)?, world(&short)?);
     quiet.reset(&mut Stream::new(seed, Purpose::Audit, 0))?;
     let city = quiet.city().ok_or_else(|| Error::BadWorld("there is no city".into()))?.clone();

@@ -85,7 +85,8 @@ impl City {
         }
         if of_light.is_empty() {
             return Err(bad(
-                "it has no traffic lights: nobody could decide anything (netconvert --tls.guess adds some)",
+                "it has no traffic lights: nobody could decide anything (netconvert --tls.guess true --tls.guess.threshold 0 adds \
+                 some, and --tls.set A,B those of junctions A and B)",
             ));
         }
         let mut junctions = vec![];

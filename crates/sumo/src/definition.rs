@@ -14,6 +14,11 @@ use equimarl_worlds::{
 use std::path::Path;
 use std::sync::Arc;
 
+/// What makes a grid.
+const GRID: &[&str] = &["rows", "cols", "lanes", "turn_lanes", "length"];
+/// What makes drawn demand.
+const DRAWN: &[&str] = &["flow", "tilt", "main_road", "turning", "noise"];
+
 /// SUMO, for [`equimarl_worlds::Registry::with`].
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SumoDefinition;
@@ -66,8 +71,25 @@ impl Definition for SumoDefinition {
             Opt::new("duration", 1800usize, "S", "simulated seconds of an episode"),
             Opt::new("interval", 10usize, "S", "seconds from decision to decision"),
             Opt::new("yellow", 3usize, "S", "seconds of yellow before a light changes"),
+            Opt::new(
+                "all_red",
+                2usize,
+                "S",
+                "seconds of red for all who change, after yellow: those who wait inside of a junction leave it",
+            )
+            .added_later(0usize),
             Opt::new("min_green", 5usize, "S", "seconds for which a green stays at least"),
         ]
+    }
+
+    /// What is not looked at is as usual: a grid where there is a net, drawn demand where there are routes. So worlds that are the
+    /// same have the same name, and whoever asks for it on the command line is told.
+    fn canonical(&self, settings: Settings) -> Settings {
+        let given = |key: &str| settings.text(key).is_ok_and(|text| !text.is_empty());
+        let unused = [given("net").then_some(GRID), given("routes").then_some(DRAWN)];
+        let options = self.options();
+        let unused = options.iter().filter(|o| unused.iter().flatten().any(|keys| keys.contains(&o.key)));
+        unused.fold(settings.clone(), |settings, option| settings.with(option.key, option.usual.clone()))
     }
 
     fn shorthands(&self) -> Vec<Shorthand> {
@@ -147,13 +169,15 @@ impl Definition for SumoDefinition {
 
     fn label(&self, settings: &Settings) -> String {
         let Ok(own) = Options::of(settings) else { return "sumo".into() };
-        let stem = std::path::Path::new(&own.net).file_name().map(|n| n.to_string_lossy().into_owned());
-        let name = match stem {
+        let plain = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
+        let stem = |path: &str, end: &str| -> Option<String> {
+            let file = Path::new(path).file_name()?.to_string_lossy().into_owned();
+            let file = file.strip_suffix(end).or(file.strip_suffix(".xml")).unwrap_or(&file);
+            Some(format!("-{}", file.chars().map(plain).collect::<String>()))
+        };
+        let name = match stem(&own.net, ".net.xml") {
             None => format!("sumo-{}x{}", own.grid[0], own.grid[1]),
-            Some(file) => {
-                let plain = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
-                format!("sumo-{}", file.trim_end_matches(".net.xml").chars().map(plain).collect::<String>())
-            }
+            Some(net) => format!("sumo{net}{}", stem(&own.routes, ".rou.xml").unwrap_or_default()),
         };
         let known = ["rows", "cols", "net", "routes"];
         let unusual = self.options().into_iter().filter(|o| !known.contains(&o.key));

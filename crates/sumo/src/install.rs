@@ -1,8 +1,9 @@
 //! Where SUMO is on this machine.
 
+use crate::ask::ask;
 use equimarl_worlds::{Error, Result};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::sync::Mutex;
 
 /// The oldest version whose protocol and options are those that are used here.
@@ -27,7 +28,9 @@ impl Install {
     pub fn find() -> Result<Install> {
         let mut found = FOUND.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         if found.is_none() {
-            *found = Some(look(std::env::var_os("SUMO_HOME").map(PathBuf::from))?);
+            // Shells that "unset" a variable often leave it empty.
+            let home = std::env::var_os("SUMO_HOME").filter(|home| !home.is_empty());
+            *found = Some(look(home.map(PathBuf::from))?);
         }
         found.clone().ok_or_else(missing)
     }
@@ -52,7 +55,8 @@ fn missing() -> Error {
 }
 
 fn look(home: Option<PathBuf>) -> Result<Install> {
-    match home {
+    // Programs are asked in another folder than ours.
+    match home.map(|home| std::path::absolute(&home).unwrap_or(home)) {
         Some(home) if home.join("bin/sumo").is_file() => of_home(home),
         Some(home) => Err(Error::BadWorld(format!(
             "SUMO_HOME is {}, and there is no bin/sumo in it; correct it, or leave it unset",
@@ -102,16 +106,16 @@ fn on_path() -> Option<PathBuf> {
 
 /// The home of the package that a Python has.
 fn of_python(python: &Path) -> Option<PathBuf> {
-    let ask = "import sumo, os; print(os.path.dirname(sumo.__file__))";
-    let said =
-        Command::new(python).args(["-c", ask]).stderr(Stdio::null()).stdin(Stdio::null()).output().ok()?;
+    let question = "import sumo, os; print(os.path.dirname(sumo.__file__))";
+    // Not in the user's folder: a sumo.py there would be run.
+    let said = ask(Command::new(python).args(["-c", question])).ok()?;
     let home = PathBuf::from(String::from_utf8(said.stdout).ok()?.trim());
     home.join("bin/sumo").is_file().then_some(home)
 }
 
 fn version(sumo: &Path) -> Result<String> {
-    let said = Command::new(sumo).arg("--version").stdin(Stdio::null()).output().map_err(|error| {
-        Error::BadWorld(format!("{} cannot be started: {error}; install SUMO again", sumo.display()))
+    let said = ask(Command::new(sumo).arg("--version")).map_err(|error| {
+        Error::BadWorld(format!("{} does not tell its version: {error}; install SUMO again", sumo.display()))
     })?;
     let text = String::from_utf8_lossy(&said.stdout).into_owned();
     let version =

@@ -22,7 +22,8 @@ pub(crate) fn junction(net: &Net, light: &str, links: &[usize]) -> Result<Juncti
     for link in links.iter().map(|&l| &net.links[l]) {
         if net.edges[link.from.0].to != node {
             return Err(bad(format!(
-                "light {light} controls several junctions; build the net without joined lights (netconvert --tls.join false)"
+                "light {light} controls several junctions; give each its own (netconvert --tls.discard-loaded true --tls.guess true \
+                 --tls.guess.threshold 0)"
             )));
         }
         let list = if net.edges[link.from.0].has_cars() { &mut edges } else { &mut unseen };

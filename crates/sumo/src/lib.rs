@@ -12,6 +12,7 @@
 //! # Ok::<(), equimarl_worlds::Error>(())
 //! ```
 
+mod ask;
 mod audit;
 mod city;
 mod controllers;

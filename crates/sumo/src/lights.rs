@@ -11,40 +11,48 @@ pub enum Lights {
     Actuated,
 }
 
-/// What stands between two states of a light: who loses the green sees yellow. Nothing if nobody does, or before the first.
-pub(crate) fn yellow(now: &str, next: &str) -> Option<String> {
+/// What stands between two states of a light: who loses the green sees yellow, and then red like all others who change. Nothing
+/// if nobody loses it, or before the first state.
+pub(crate) fn between(now: &str, next: &str) -> Option<[String; 2]> {
     let green = |c: char| c == 'G' || c == 'g';
     if now.len() != next.len() {
         return None;
     }
-    let between = |(now, next): (char, char)| match (green(now), green(next)) {
-        (true, false) => 'y',
-        (true, true) => now,
-        (false, _) => 'r',
+    let letters = |lost: char| -> String {
+        let letter = |(now, next): (char, char)| match (green(now), green(next)) {
+            (true, false) => lost,
+            (true, true) => now,
+            (false, _) => 'r',
+        };
+        now.chars().zip(next.chars()).map(letter).collect()
     };
-    let state: String = now.chars().zip(next.chars()).map(between).collect();
-    state.contains('y').then_some(state)
+    let yellow = letters('y');
+    yellow.contains('y').then(|| [yellow, letters('r')])
 }
 
 #[cfg(test)]
 mod tests {
-    use super::yellow;
+    use super::between;
 
     #[test]
-    fn who_loses_the_green_sees_yellow_and_nobody_else() {
-        assert_eq!(yellow("GGgrrr", "rrrGGg").as_deref(), Some("yyyrrr"));
-        assert_eq!(yellow("GGgrrr", "GrGrrr").as_deref(), Some("Gygrrr"));
-        assert_eq!(yellow("rrrGrr", "rrrGGg"), None);
-        assert_eq!(yellow("", "rrrGGg"), None);
+    fn who_loses_the_green_sees_yellow_then_red_and_nobody_else() {
+        let both = |now: &str, next: &str| between(now, next).map(|b| b.join(" "));
+        assert_eq!(both("GGgrrr", "rrrGGg").as_deref(), Some("yyyrrr rrrrrr"));
+        assert_eq!(both("GGgrrr", "GrGrrr").as_deref(), Some("Gygrrr Grgrrr"));
+        assert_eq!(both("rrrGrr", "rrrGGg"), None);
+        assert_eq!(both("", "rrrGGg"), None);
         // Whatever the two are, nobody goes from green to red at once, and nobody gets green before the others have red.
         for code in 0..6usize.pow(4) {
             let letter = |k: usize| ['G', 'g', 'r', 'y', 'G', 'r'][code / 6usize.pow(k as u32) % 6];
             let (now, next): (String, String) = ((0..2).map(letter).collect(), (2..4).map(letter).collect());
-            let Some(between) = yellow(&now, &next) else { continue };
-            for ((a, b), c) in now.chars().zip(between.chars()).zip(next.chars()) {
-                let green = |c: char| c == 'G' || c == 'g';
-                assert!(!green(a) || green(b) || b == 'y', "{now} {between} {next}");
-                assert!(!green(b) || green(a) && green(c), "{now} {between} {next}");
+            let Some([yellow, red]) = between(&now, &next) else { continue };
+            assert!(!red.contains('y'), "{now} {red} {next}");
+            let green = |c: char| c == 'G' || c == 'g';
+            for (k, a) in now.chars().enumerate() {
+                let [y, r, b] = [&yellow, &red, &next].map(|s| s.chars().nth(k).unwrap());
+                assert!(!green(a) || green(y) || y == 'y', "{now} {yellow} {next}");
+                assert!(!green(y) || green(a) && green(b), "{now} {yellow} {next}");
+                assert!(green(y) == green(r) && (!green(r) || r == a), "{now} {red} {next}");
             }
         }
     }

@@ -114,7 +114,7 @@ pub struct Net {
     pub links: Vec<Link>,
     /// Crossings with lights.
     pub crossings: Vec<Crossing>,
-    /// The first program of every light.
+    /// The program that every light runs: its last.
     pub programs: Vec<Program>,
 }
 

@@ -1,12 +1,13 @@
 //! What a city of SUMO is made from.
 
+use crate::ask::ask;
 use crate::city::City;
 use crate::demand::Flow;
 use crate::install::Install;
 use crate::net::Net;
 use equimarl_worlds::{Error, KEPT_IN, Result, Settings};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 /// The settings of the world.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,6 +36,8 @@ pub struct Options {
     pub interval: usize,
     /// Seconds of yellow before a light changes.
     pub yellow: usize,
+    /// Seconds after it in which nobody who changes has green.
+    pub all_red: usize,
     /// Seconds for which a green stays at least.
     pub min_green: usize,
 }
@@ -65,10 +68,22 @@ impl Options {
             noise: settings.number("noise")?,
             interval: settings.whole("interval")?,
             yellow: settings.whole("yellow")?,
+            all_red: settings.whole("all_red")?,
             min_green: settings.whole("min_green")?,
         };
-        let Options { grid, lanes, turn_lanes, length, flow, noise, interval, yellow, min_green, .. } =
-            &options;
+        let Options {
+            grid,
+            lanes,
+            turn_lanes,
+            length,
+            flow,
+            noise,
+            interval,
+            yellow,
+            all_red,
+            min_green,
+            ..
+        } = &options;
         if !grid.iter().all(|n| (1..=30).contains(n)) {
             return bad(format!("a grid has 1 to 30 rows and columns, not {} x {}", grid[0], grid[1]));
         }
@@ -104,9 +119,10 @@ impl Options {
         if !(0.0..=1.0).contains(noise) {
             return bad(format!("`noise` is from 0 (everybody drives perfectly) to 1, not {noise}"));
         }
-        if *yellow == 0 || yellow >= interval || *interval > 600 {
+        if *yellow == 0 || yellow.saturating_add(*all_red) >= *interval || *interval > 600 {
             return bad(format!(
-                "there are 1 or more seconds of yellow, and more from decision to decision (at most 600); not {yellow} and {interval}"
+                "a change is `yellow` (1 or more seconds) and `all_red` (0 or more), and takes less than the `interval` from decision \
+                 to decision (at most 600); not {yellow} + {all_red} of {interval}"
             ));
         }
         if *min_green > 600 {
@@ -170,6 +186,9 @@ impl Options {
     /// If the file cannot be read or has no lights.
     pub fn own_city(&self) -> Result<City> {
         let path = Path::new(&self.net);
+        for file in [&self.net, &self.routes] {
+            no_comma(file)?;
+        }
         let city = City::new(Net::read(path)?)
             .map_err(|error| Error::BadWorld(format!("{}: {error}", path.display())))?;
         if self.routes.is_empty() && city.entries.is_empty() {
@@ -191,7 +210,9 @@ impl Options {
     pub fn generate(&self, install: &Install, path: &Path) -> Result<()> {
         let [rows, cols] = self.grid;
         let length = self.length.to_string();
-        let said = Command::new(install.program("netgenerate"))
+        let path = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
+        let mut command = Command::new(install.program("netgenerate"));
+        command
             .env("SUMO_HOME", install.home())
             .args(["--grid", "--grid.x-number", &cols.to_string(), "--grid.y-number", &rows.to_string()])
             .args(["--grid.length", &length, "--grid.attach-length", &length])
@@ -211,20 +232,31 @@ impl Options {
                 "true",
             ])
             .arg("--output-file")
-            .arg(path)
-            .stdin(Stdio::null())
-            .output()
-            .map_err(|error| {
-                Error::BadWorld(format!("netgenerate cannot be started: {error}; install SUMO again"))
-            })?;
+            .arg(&path);
+        let said = ask(&mut command).map_err(|error| {
+            Error::BadWorld(format!("netgenerate made no grid: {error}; is SUMO installed well?"))
+        })?;
         if said.status.success() {
             // On a full disk netgenerate writes what fits, and says that all went well.
-            let whole = std::fs::read_to_string(path).is_ok_and(|net| net.trim_end().ends_with("</net>"));
-            return if whole { Ok(()) } else { Err(not_whole(path)) };
+            let whole = std::fs::read_to_string(&path).is_ok_and(|net| net.trim_end().ends_with("</net>"));
+            return if whole { Ok(()) } else { Err(not_whole(&path)) };
         }
         let text = String::from_utf8_lossy(&said.stderr).into_owned();
         let line = text.lines().find(|l| l.starts_with("Error")).unwrap_or("it did not say why").to_string();
         Err(Error::BadWorld(format!("netgenerate could not write {}: {line}", path.display())))
+    }
+}
+
+/// SUMO takes a comma for the end of a file's name.
+///
+/// # Errors
+/// If there is one.
+pub(crate) fn no_comma(path: &str) -> Result<()> {
+    match path.contains(',') {
+        false => Ok(()),
+        true => Err(Error::BadWorld(format!(
+            "{path}: SUMO cannot read files with a comma in their path; rename it, or the folder"
+        ))),
     }
 }
 

@@ -13,7 +13,11 @@ impl Net {
     /// If it cannot be read or is no net, naming the file.
     pub fn read(path: &Path) -> Result<Net> {
         let bad = |why: String| Error::BadWorld(format!("{}: {why}", path.display()));
-        let text = std::fs::read_to_string(path).map_err(|error| bad(error.to_string()))?;
+        let bytes = std::fs::read(path).map_err(|error| bad(error.to_string()))?;
+        if bytes.starts_with(&[0x1f, 0x8b]) {
+            return Err(bad("it is packed; unpack it with gunzip, and give what comes out".into()));
+        }
+        let text = String::from_utf8(bytes).map_err(|_| bad("it is no text, and so no net".into()))?;
         Net::parse(&text).map_err(|error| bad(format!("{error}; give a net as SUMO's netconvert writes it")))
     }
 
@@ -25,6 +29,13 @@ impl Net {
         let tags = tags(text)?;
         if tags.first().is_none_or(|t| t.name != "net") {
             return Err(bad("it is no road net"));
+        }
+        // Who turns left there crosses nobody, and who turns right does: phases would have to be others.
+        if tags.first().and_then(|t| t.get("lefthand")).is_some_and(|value| value != "false" && value != "0")
+        {
+            return Err(bad(
+                "vehicles keep to the left in it; only nets in which they keep to the right can be driven",
+            ));
         }
         let mut reading = Reading::default();
         tags.iter().try_for_each(|tag| reading.take(tag))?;
@@ -146,9 +157,11 @@ impl Reading {
             }
         }
         self.number_requests()?;
-        // The first program of a light is what it runs.
+        // Of several programs of a light SUMO runs the last.
         let mut seen = HashSet::new();
+        self.net.programs.reverse();
         self.net.programs.retain(|p| seen.insert(p.light.clone()));
+        self.net.programs.reverse();
         Ok(self.net)
     }
 

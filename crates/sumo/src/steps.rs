@@ -3,7 +3,8 @@
 use crate::city::{City, PHASES};
 use crate::demand::{self, Trip};
 use crate::folder::Folder;
-use crate::lights::{Lights, yellow};
+use crate::lights::{Lights, between};
+use crate::options::no_comma;
 use crate::process::{Failure, PORT_TAKEN, Process};
 use crate::state::State;
 use crate::trips::{totals, trips};
@@ -54,6 +55,9 @@ impl Sumo {
             false => PathBuf::from(&options.routes),
         };
         let text = |path: PathBuf| path.to_string_lossy().into_owned();
+        for path in [&built.net, &routes] {
+            no_comma(&path.to_string_lossy())?;
+        }
         let mut arguments = vec!["-n".to_string(), text(built.net.clone()), "-r".into(), text(routes)];
         if actuated {
             let path = folder.write("actuated.add.xml", &demand::actuated(&built.city))?;
@@ -147,7 +151,7 @@ impl Sumo {
         Ok(())
     }
 
-    /// Lights that change go through yellow; the others stay. An action that a junction does not have, or not yet, keeps
+    /// Lights that change go through yellow and all red; the others stay. An action that a junction does not have, or not yet, keeps
     /// its light as it is.
     fn set_lights(&mut self, city: &City, actions: &[usize], frame: &mut Frame) {
         let options = &self.shared.options;
@@ -162,10 +166,14 @@ impl Sumo {
                 self.greens[agent] += options.interval;
                 continue;
             }
-            match yellow(now, state) {
-                Some(between) => {
-                    frame.light(&junction.light, &[(options.yellow as f64, &between), (LONG, state)]);
-                    self.greens[agent] = options.interval - options.yellow;
+            match between(now, state) {
+                Some([yellow, red]) => {
+                    let mut program = vec![(options.yellow as f64, yellow.as_str())];
+                    // SUMO has no phases of no length.
+                    program.extend((options.all_red > 0).then_some((options.all_red as f64, red.as_str())));
+                    program.push((LONG, state));
+                    frame.light(&junction.light, &program);
+                    self.greens[agent] = options.interval - options.yellow - options.all_red;
                 }
                 None => {
                     frame.light(&junction.light, &[(LONG, state)]);
@@ -237,8 +245,32 @@ impl Sumo {
         };
         let trips = trips(&read("trips.xml")?).map_err(unreadable)?;
         let totals = totals(&trips, &read("statistics.xml")?).map_err(unreadable)?;
+        if !self.shared.options.routes.is_empty() && totals.inserted + totals.not_inserted == 0.0 {
+            return Err(Failure { why: self.nobody(), refused: true });
+        }
         self.finished = Some((totals, trips));
         Ok(End::Truncated)
+    }
+
+    /// What is wrong where routes bring nobody: lights that nobody meets look perfect.
+    fn nobody(&self) -> String {
+        let options = &self.shared.options;
+        format!(
+            "no vehicle came in, nor waited to, from second {} to {}: is it a file of routes, and do they depart then? (--begin, \
+             --duration)",
+            options.begin,
+            options.begin + options.decisions() * options.interval
+        )
+    }
+
+    /// The files that SUMO was given, where they are the user's own.
+    fn files(&self) -> String {
+        let options = &self.shared.options;
+        match (options.net.as_str(), options.routes.as_str()) {
+            ("", _) => String::new(),
+            (net, "") => format!("{net}: "),
+            (net, routes) => format!("{net} with {routes}: "),
+        }
     }
 
     /// The episode is thrown away. It is counted, said, and the next one starts with another SUMO, unless that cannot help.
@@ -249,7 +281,7 @@ impl Sumo {
         if failure.refused || self.deaths_in_a_row >= MOST_DEATHS {
             let often =
                 if failure.refused { String::new() } else { format!(" ({MOST_DEATHS} times in a row)") };
-            return Err(Error::BadWorld(format!("{}{often}", failure.why)));
+            return Err(Error::BadWorld(format!("{}{}{often}", self.files(), failure.why)));
         }
         eprintln!("warning: {}; the episode is thrown away, and another SUMO started", failure.why);
         Ok(Outcome { reward: 0.0, end: End::Abandoned })

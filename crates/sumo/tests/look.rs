@@ -89,6 +89,22 @@ fn phases_are_safe() {
     }
 }
 
+/// Who drives on the left turns across others to the right.
+#[test]
+fn packed_nets_and_those_of_the_left_hand_are_refused() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/nets/grid-2x2.net.xml");
+    let grid = std::fs::read_to_string(path).unwrap();
+    let hand = |value: &str| Net::parse(&grid.replacen("<net ", &format!("<net lefthand=\"{value}\" "), 1));
+    assert!(hand("false").is_ok() && grid.contains("<net "));
+    let error = hand("true").unwrap_err().to_string();
+    assert!(error.contains("keep to the left"), "{error}");
+    let packed = std::env::temp_dir().join(format!("equimarl-packed-{}.net.xml.gz", std::process::id()));
+    std::fs::write(&packed, [0x1f, 0x8b, 8, 0, 255]).unwrap();
+    let error = Net::read(&packed).unwrap_err().to_string();
+    assert!(error.contains("gunzip") && error.contains(".net.xml.gz"), "{error}");
+    std::fs::remove_file(packed).unwrap();
+}
+
 #[test]
 fn files_that_are_no_nets_are_refused_with_a_reason() {
     let grid =

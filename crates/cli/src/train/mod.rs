@@ -176,7 +176,7 @@ fn drive(folder: &Path, quiet: bool, json: bool, mut events: Events, stop: &Stop
             if json {
                 print(&format!("{summary}\n"))?;
             } else if !quiet {
-                print(&closing(&summary, first_measure(&config).as_deref(), folder))?;
+                print(&closing(&summary, first_measure(&config).as_deref(), &alarms(&config), folder))?;
             }
             Ok(ExitCode::SUCCESS)
         }
@@ -296,8 +296,13 @@ fn usual_group(config: &TrainConfig) -> Result<String> {
     Ok(equimarl_learn::usual_group(registry(), &config.world, config.method)?)
 }
 
+/// Measures of the world of a run that hide failures if nobody looks.
+fn alarms(config: &TrainConfig) -> Vec<String> {
+    registry().describe(&config.world).map_or(vec![], |described| described.spec.alarms)
+}
+
 /// What a person wants to know at the end.
-fn closing(summary: &Summary, measure: Option<&str>, folder: &Path) -> String {
+fn closing(summary: &Summary, measure: Option<&str>, alarms: &[String], folder: &Path) -> String {
     let number = |x: Option<f64>| x.filter(|x| !x.is_nan()).map_or("-".into(), |x| format!("{x:.3}"));
     let evaluation = summary.evaluation.as_ref();
     let learned = match summary.episodes.min(RECENT as u64) {
@@ -328,14 +333,25 @@ fn closing(summary: &Summary, measure: Option<&str>, folder: &Path) -> String {
     if let Some(optimum) = summary.optimum() {
         text += &format!("the best possible mean return is {optimum:.3}\n");
     }
+    let mean = |played: &Played, name: &str| played.measures.get(name).map(|s| s.mean);
     if let Some(name) = measure {
-        let mean = |played: &Played| played.measures.get(name).map(|s| s.mean);
         text += &format!(
             "{name} in training {}; evaluated {} (greedy actions), {} (sampled)\n",
             number(summary.measure(name).map(|s| s.mean)),
-            number(evaluation.and_then(|e| mean(&e.greedy))),
-            number(evaluation.and_then(|e| mean(&e.sampled))),
+            number(evaluation.and_then(|e| mean(&e.greedy, name))),
+            number(evaluation.and_then(|e| mean(&e.sampled, name))),
         );
+    }
+    for name in alarms {
+        text += &format!(
+            "{name} evaluated {} (greedy actions), {} (sampled)\n",
+            number(evaluation.and_then(|e| mean(&e.greedy, name))),
+            number(evaluation.and_then(|e| mean(&e.sampled, name))),
+        );
+    }
+    let abandoned = summary.more.get("abandoned").and_then(serde_json::Value::as_u64).unwrap_or(0);
+    if abandoned > 0 || !alarms.is_empty() {
+        text += &format!("{abandoned} training episodes were abandoned\n");
     }
     text + &format!("the model is {}\n", RunFolder::at(folder).model().display())
 }

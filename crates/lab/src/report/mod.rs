@@ -1,5 +1,6 @@
 //! What many runs amount to: tables, statistics and figures, as JSON and as one page.
 
+mod alarms;
 mod by;
 mod compare;
 mod costs;
@@ -18,6 +19,7 @@ mod tests;
 mod thresholds;
 mod together;
 
+pub use alarms::{Alarm, Alarms};
 pub use by::{At, By, Crossing, Mark, Over, Scored, TeamOver};
 pub use compare::Comparison;
 pub use costs::{Costs, TeamCost};

@@ -156,6 +156,7 @@ fn section(setting: &SettingReport) -> String {
     }
     body += "<h3>Where the teams ended</h3>\n";
     body += &setting.final_table();
+    body += &setting.alarms_section();
     if !setting.comparisons.is_empty() {
         body += "<h3>Against each other</h3>\n";
         body += &setting.comparison_table();

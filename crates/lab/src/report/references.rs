@@ -29,6 +29,12 @@ pub struct References {
     pub controllers: BTreeMap<String, f64>,
     /// How many episodes random actions and the world's usual controllers played.
     pub episodes: usize,
+    /// Measures that hide failures if nobody looks, by who played and their names.
+    #[serde(skip)]
+    pub(super) alarms: BTreeMap<String, BTreeMap<String, f64>>,
+    /// Why somebody is missing, if one could not play.
+    #[serde(skip)]
+    pub(super) missing: Option<String>,
 }
 
 impl References {
@@ -53,9 +59,18 @@ impl References {
             Some(_) if spec.agents > LARGE => EPISODES_OF_LARGE,
             Some(_) => EPISODES,
         };
+        let (mut alarms, mut missing) = (BTreeMap::new(), None);
         let mut played = |name: &str, episodes: usize| {
             let mut controller = Named::new(name, envs.world(0)).ok()?;
-            let summary = play(&mut *envs, &mut controller, episodes, SEED).ok()?;
+            let summary = match play(&mut *envs, &mut controller, episodes, SEED) {
+                Ok(summary) => summary,
+                Err(error) => {
+                    missing.get_or_insert(error.to_string());
+                    return None;
+                }
+            };
+            let seen = spec.alarms.iter().filter_map(|a| Some((a.clone(), summary.measures.get(a)?.mean)));
+            alarms.insert(name.to_string(), seen.collect());
             measure.of_played(&summary)
         };
         references.random = played("random", episodes);
@@ -66,6 +81,7 @@ impl References {
                 .controllers
                 .extend(played(name, episodes).map(|value| (name.replace('-', "_"), value)));
         }
+        (references.alarms, references.missing) = (alarms, missing);
         references
     }
 

@@ -1,5 +1,6 @@
 //! One setting: its teams, their scores, comparisons and thresholds.
 
+use super::alarms::Alarms;
 use super::compare::Comparison;
 use super::costs::Costs;
 use super::references::References;
@@ -75,6 +76,12 @@ pub struct SettingReport {
     pub thresholds: Vec<ThresholdReport>,
     /// What steps cost.
     pub costs: Costs,
+    /// What hides failures if nobody looks, where the world declares it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub alarms: Vec<Alarms>,
+    /// The measures in there.
+    #[serde(skip)]
+    pub(super) alarming: Vec<equimarl_worlds::Measure>,
     /// What all runs share besides the world, as TOML.
     #[serde(skip)]
     pub(super) rules: String,
@@ -120,6 +127,8 @@ impl SettingReport {
             comparisons: Comparison::all(&after, &names, &measure),
             thresholds: ThresholdReport::all(&setting.world, teams, &costs),
             costs,
+            alarms: Alarms::all(&setting.world, teams, &references.alarms),
+            alarming: setting.world.alarms.clone(),
             references,
             teams: reports,
             after,

@@ -150,6 +150,7 @@ impl Study {
         study.notes = said.notes;
         study.notes.extend(both(&gathered.notes, &rates.notes, |a, b| a == b));
         study.note_states();
+        study.note_missing();
         study.note_few_runs();
         study
     }
@@ -157,6 +158,18 @@ impl Study {
     /// Runs that are in no number.
     pub fn left_out(&self) -> impl Iterator<Item = &RunLine> {
         self.runs.iter().filter(|r| r.left_out.is_some())
+    }
+
+    /// Where a simulator is not there, nobody plays beside the teams; a page without them looks as if there were none.
+    fn note_missing(&mut self) {
+        for setting in &self.settings {
+            if let Some(why) = &setting.references.missing {
+                self.notes.push(format!(
+                    "{}: controllers, or random actions, could not be played and are missing: {why}",
+                    setting.setting
+                ));
+            }
+        }
     }
 
     /// Intervals of a handful of runs look more certain than they are. Every number is looked at, not every team: of many runs, few
