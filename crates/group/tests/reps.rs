@@ -90,6 +90,9 @@ fn the_conventions_of_the_quarter_turn() {
     let m = d4.generators()[1];
     assert_eq!(Rep::pixels(&d4, 2).unwrap().apply(m, &[1.0, 2.0, 3.0, 4.0]), [2.0, 1.0, 4.0, 3.0]);
     assert_eq!(Rep::rotation(&d4, 1).unwrap().apply(m, &[1.0, 1.0]), [1.0, -1.0]);
+    // The other mirror has no name, and turns the plane by its matrix.
+    let mirror: Group = "matrix[-1 0, 0 1]".parse().unwrap();
+    assert_eq!(Rep::rotation(&mirror, 1).unwrap().apply(1, &[1.0, 1.0]), [-1.0, 1.0]);
     // Composition is the same everywhere: the action permutation of wildlife under D4 is a representation.
     assert!(Rep::parse(&d4, "perm[0 4 1 2 3; 0 1 4 3 2]").is_ok());
 }
@@ -137,6 +140,7 @@ fn bad_representations_say_what_is_wrong() {
         ("C2", "matrix[1 1, 0 1]", "rho(r) rho(r) = [1 2, 0 1] but rho(r r) = rho(e) = perm[0 1]"),
         ("C3", "sign", "its generator has odd order"),
         ("S3", "rotation", "needs C_n or D_n, not S3"),
+        ("matrix[0 -1, 1 0]", "rotation", "by the name C4"),
         ("C4", "natural", "C_n and D_n have `rotation`"),
         ("C8", "pixels(3)", "C8 does not map the square pixel grid to itself"),
         ("C2 x C2", "pixels(3)", "for half turn and mirror write D2"),

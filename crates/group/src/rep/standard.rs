@@ -106,8 +106,12 @@ impl Rep {
     /// [[cos a, -sin a], [sin a, cos a]] with a = 2 pi frequency / n on (row, col), the mirror diag(1, -1). A group of symmetries of
     /// the square grid that is given by matrices turns the plane by them.
     pub fn rotation(group: &Group, frequency: usize) -> Result<Rep> {
-        if let (Family::Matrices(all), 1, Ok(_)) = (group.family(), frequency, Plane::new(group)) {
-            return Ok(Rep::single(group, Atom::dense(group, "rotation", all.clone())?));
+        if let (Family::Matrices(all), 1, Ok(plane)) = (group.family(), frequency, Plane::new(group)) {
+            return match named(group, &plane) {
+                None => Ok(Rep::single(group, Atom::dense(group, "rotation", all.clone())?)),
+                // One spelling each: elements of a group by generators may stand in another order, and with them orbits.
+                Some(name) => Err(Error::Unsuitable(format!("`rotation` knows {group} by the name {name}"))),
+            };
         }
         let (n, _) = turns(group).ok_or_else(|| {
             Error::Unsuitable(format!(
@@ -202,4 +206,14 @@ fn signs(group: &Group) -> Result<Vec<i8>> {
 fn is_odd(p: &[usize]) -> bool {
     let inversions = (0..p.len()).flat_map(|i| (0..i).map(move |j| (j, i)));
     inversions.filter(|&(j, i)| p[j] > p[i]).count() % 2 == 1
+}
+
+/// The usual name of a group of these symmetries of the square grid, if it has one.
+fn named(group: &Group, plane: &Plane) -> Option<&'static str> {
+    ["C1", "C2", "C4", "D1", "D2", "D4"].into_iter().find(|name| {
+        let Ok(usual) = name.parse::<Group>() else { return false };
+        let Ok(its_plane) = Plane::new(&usual) else { return false };
+        usual.order() == group.order()
+            && group.elements().all(|g| usual.elements().any(|h| its_plane.matrix(h) == plane.matrix(g)))
+    })
 }
