@@ -200,7 +200,9 @@ fn fresh(registry: &Registry, world: &WorldConfig, kind: NetworkKind) -> Answer<
         }
     }
     // Teams that act by vectors begin without any opinion.
-    network.enliven(2.0, &mut || stream.normal());
+    if config.interface.vectors.is_some() {
+        network.enliven(2.0, &mut || stream.normal());
+    }
     let asymmetry = network.asymmetry();
     Ok(Model { policy: network.policy()?, world: world.clone(), assumed: None, asymmetry, files: None })
 }

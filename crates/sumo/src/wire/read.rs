@@ -176,7 +176,7 @@ impl<'a> Reader<'a> {
         Ok((self.int()?, self.string()?))
     }
 
-    /// The answer to [`Frame::ask_option`].
+    /// The answer to [`super::Frame::ask_option`].
     ///
     /// # Errors
     /// If this is no such answer.
