@@ -154,7 +154,7 @@ impl Device {
             None => None,
         };
         let mut signer = ready(&fleet, me)?;
-        let seen = RefCell::new(self.file.as_deref().map(FileWatch::new));
+        let seen = RefCell::new(self.file.as_deref().map(|file| FileWatch::new(file, &fleet)));
         let mut flush = Flush { log: log.as_ref(), last: Instant::now() };
         let fresh = |signer: &Signer| -> Result<Agent> {
             let agent = Agent::new(index, self.policy.clone(), self.fingerprint, signer.clone())?;

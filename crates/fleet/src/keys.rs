@@ -244,10 +244,16 @@ pub struct FileWatch {
 }
 
 impl FileWatch {
-    /// Watches this file from now on. The first look reads it, whatever its stamp is: it may have changed between when the fleet
-    /// in use was loaded and now, and whoever takes a stamp here would never know.
-    pub fn new(path: &Path) -> FileWatch {
-        FileWatch { path: path.into(), stamp: None, looked: Instant::now() }
+    /// Watches this file from now on. It may have changed between when this fleet was loaded from it and now, and whoever took a
+    /// stamp here without looking would never know. So it is read once, before anybody waits for an answer: if it is not this
+    /// fleet, the first look reads it whatever its stamp is.
+    pub fn new(path: &Path, fleet: &Fleet) -> FileWatch {
+        let now = stamp(path);
+        let same = fs::read_to_string(path)
+            .ok()
+            .and_then(|text| toml::from_str::<FleetConfig>(&text).ok())
+            .is_some_and(|found| is_same(&found, &fleet.config));
+        FileWatch { path: path.into(), stamp: now.filter(|_| same), looked: Instant::now() }
     }
 
     /// A newer fleet, if the file is one now; an error if it has changed and is not used. Looks now and then only.
@@ -265,8 +271,7 @@ impl FileWatch {
         }
         self.stamp = now;
         let found = Fleet::load(&self.path)?;
-        let same = |a: &FleetConfig, b: &FleetConfig| a.number == b.number && a.signature == b.signature;
-        if same(&found.config, &fleet.config) {
+        if is_same(&found.config, &fleet.config) {
             return Ok(None);
         }
         fleet.follow(found).map(Some)
@@ -277,6 +282,10 @@ impl FileWatch {
     pub fn age(&self) -> Option<Duration> {
         self.stamp?.0.elapsed().ok()
     }
+}
+
+fn is_same(a: &FleetConfig, b: &FleetConfig) -> bool {
+    a.number == b.number && a.signature == b.signature
 }
 
 /// What a member says when it has taken a newer fleet file and closed the links that it had under the older one.
@@ -368,7 +377,7 @@ mod tests {
         let file = folder.join("fleet.toml");
         let loaded = Fleet::load(&file).unwrap();
         change(&file, Member::agent(2), Change::Revoke).unwrap();
-        let mut watch = FileWatch::new(&file);
+        let mut watch = FileWatch::new(&file, &loaded);
         assert!(watch.newer(&loaded).unwrap().is_none(), "it looks now and then only");
         std::thread::sleep(LOOK);
         let newer = watch.newer(&loaded).unwrap().expect("it is newer than what was loaded");

@@ -55,7 +55,9 @@ impl Observer {
 
     /// The same observer, which takes newer fleet files from here as members do.
     pub fn following(self, file: &Path) -> Observer {
-        lock(&self.fleet).1 = Some(FileWatch::new(file));
+        let mut known = lock(&self.fleet);
+        known.1 = Some(FileWatch::new(file, &known.0));
+        drop(known);
         self
     }
 

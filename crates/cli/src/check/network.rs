@@ -144,20 +144,19 @@ impl Args {
     }
 }
 
-/// Makes a fresh policy do something: its means are longer than this, on average, where it acts by vectors. Where it chooses, the
-/// likeliest action is nearer to being certain than to being one of many.
+/// Makes a fresh policy over vectors do something: its means are longer than this, on average.
 const LONG: f64 = 0.35;
 
 fn enliven(network: &mut Network, envs: &dyn Envs, seed: u64) -> Result<()> {
-    let sure = 0.5 * (1.0 + 1.0 / envs.spec().actions.count().max(1) as f64);
+    if !network.acts_by_vectors() {
+        return Ok(());
+    }
     // The smallest size that will do: what a network rounds grows with its weights.
     for size in (0..16).map(|k| f64::from(1 << k) / 64.0) {
         let mut stream = Stream::new(seed, Purpose::Weights, 1);
         network.enliven(size, &mut || stream.normal());
-        let found = equivariance_each(&network.policy()?, envs, 10, seed, false, |_| ())?;
-        if found.mean_action.is_none_or(|mean| mean > LONG)
-            && found.mean_likeliest.is_none_or(|mean| mean > sure)
-        {
+        let found = equivariance_each(&network.policy()?, envs, 10, seed, false, |_| ())?.mean_action;
+        if found.is_none_or(|mean| mean > LONG) {
             break;
         }
     }

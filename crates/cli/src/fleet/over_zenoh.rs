@@ -138,7 +138,7 @@ pub fn host(what: &Hosting<'_>, live: Live, tend: Tend<'_>, farewell: &mut dyn F
         log.about(&header(what.team, run, "zenoh")?);
     }
     let stop = Stop::listen()?;
-    let mut watch = what.file.map(FileWatch::new);
+    let mut watch = what.file.map(|file| FileWatch::new(file, &fleet));
     let mut flushed = Instant::now();
     // Once around for every fleet file.
     let (ended, transport) = loop {
