@@ -34,6 +34,8 @@ const SETTLE: Duration = Duration::from_secs(5);
 pub struct Host {
     /// One environment of any world.
     envs: Box<dyn Envs>,
+    /// How long the first step waits after the last welcome.
+    grace: Duration,
     spec: Arc<Spec>,
     sight: Sight,
     tally: Tally,
@@ -111,6 +113,7 @@ impl Host {
             ));
         }
         Ok(Host {
+            grace: Duration::ZERO,
             guests: vec![Guest::default(); spec.agents],
             report: Report::new(spec.agents),
             run: random()?,
@@ -129,6 +132,13 @@ impl Host {
             plan,
             signer,
         })
+    }
+
+    /// The same, whose first step waits so long after the last welcome. On a real network a neighbour's features may be faster than
+    /// a welcome, and whoever is not welcome yet knows no run that they could be of.
+    pub fn with_grace(mut self, grace: Duration) -> Host {
+        self.grace = grace;
+        self
     }
 
     /// The same host with this name for its run, for tests that need equal bytes.
@@ -222,7 +232,10 @@ impl Host {
     /// When it wants to be polled even if nothing arrives.
     pub fn deadline(&self, alive: &dyn Fn(Member) -> bool) -> Option<Duration> {
         match self.phase {
-            Phase::Gathering { until, complete } => complete.map(|t| t.saturating_add(SETTLE)).or(until),
+            Phase::Gathering { until, complete } => {
+                let settled = self.guests.iter().all(|guest| guest.settled || guest.revoked);
+                complete.map(|t| t.saturating_add(if settled { self.grace } else { SETTLE })).or(until)
+            }
             Phase::Acting { began } if self.answered(alive) => Some(began.saturating_add(self.plan.period)),
             Phase::Acting { began } => Some(began.saturating_add(self.patience())),
             Phase::Over => None,
@@ -273,7 +286,8 @@ impl Host {
                 if self.guests.iter().all(|guest| guest.joined || guest.revoked) {
                     let complete = complete.unwrap_or(now);
                     let settled = self.guests.iter().all(|guest| guest.settled || guest.revoked);
-                    if settled || now >= complete.saturating_add(SETTLE) {
+                    let wait = if settled { self.grace } else { SETTLE };
+                    if now >= complete.saturating_add(wait) {
                         self.report.began = now;
                         return self.start_episode(now, out);
                     }

@@ -122,6 +122,9 @@ pub struct Hosting<'a> {
     pub json: bool,
 }
 
+/// How long the first step waits after the last welcome: long beside a message, short beside a person.
+const GRACE: Duration = Duration::from_millis(200);
+
 /// Told about every step and every now and then.
 pub type Tend<'a> = &'a mut dyn FnMut(&mut Live, Option<u32>) -> Result<()>;
 
@@ -129,7 +132,7 @@ pub fn host(what: &Hosting<'_>, live: Live, tend: Tend<'_>, farewell: &mut dyn F
     let (team, plan) = (what.team, what.fleet.config.run.plan());
     let (me, mut fleet) = (Member::WORLD, what.fleet.clone());
     fleet.remember(me)?;
-    let mut host = team.host(plan, fleet.signer(me)?)?;
+    let mut host = team.host(plan, fleet.signer(me)?)?.with_grace(GRACE);
     host.trust(fleet.signer(me)?, &|member| fleet.is_revoked(member));
     let mut live = live;
     let run = &what.fleet.config.run;
