@@ -18,6 +18,12 @@ use std::process::Command;
 /// Arrays are this long if the cluster does not say how long they may be: Slurm's own default.
 const USUAL_LIMIT: usize = 1000;
 
+/// A run is told this many seconds before its time is up. Slurm looks every half a minute, so it may tell 30 seconds earlier.
+const WARNING: u64 = 60;
+
+/// A run with less time could be told while its shell begins, which would end it before it did anything, every time.
+const LEAST: u64 = 2 * 60;
+
 /// How to submit.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
@@ -46,6 +52,13 @@ pub struct Job {
 /// # Errors
 /// If Slurm is not there or refuses.
 pub fn submit(folder: &Folder, indices: &[usize], program: &Path, options: &Options) -> Result<Vec<Job>> {
+    if let Some(time) = options.time.as_deref().filter(|time| seconds(time).is_some_and(|s| 0 < s && s < LEAST)) {
+        return Err(Error::Bad(format!(
+            "--time {time} is too short: a run is told {WARNING} to {} seconds before its time is up, to write a checkpoint; give it \
+             2:00 or more",
+            WARNING + 30
+        )));
+    }
     let limit = match options.array_limit {
         Some(0) => return Err(Error::Bad("--array-limit must be at least 1".into())),
         Some(limit) => limit,
@@ -91,7 +104,27 @@ fn new_list(home: &Path) -> Result<PathBuf> {
     Err(Error::Bad(format!("{} is full", home.display())))
 }
 
-/// What `sbatch` is told. The signal goes to the batch shell, which is the run itself, 60 seconds before its time is up.
+/// The seconds of a time as Slurm writes it: minutes, minutes:seconds, hours:minutes:seconds, days-hours and so on. Nothing if it is
+/// something else, such as UNLIMITED, which is for Slurm to judge; 0 has no limit, too.
+fn seconds(time: &str) -> Option<u64> {
+    let (days, rest) = match time.split_once('-') {
+        Some((days, rest)) => (Some(days.parse::<u64>().ok()?), rest),
+        None => (None, time),
+    };
+    let parts: Vec<u64> = rest.split(':').map(|n| n.parse().ok()).collect::<Option<_>>()?;
+    let (hours, minutes, seconds) = match (days, &parts[..]) {
+        (None, &[minutes]) => (0, minutes, 0),
+        (None, &[minutes, seconds]) => (0, minutes, seconds),
+        (Some(_), &[hours]) => (hours, 0, 0),
+        (Some(_), &[hours, minutes]) => (hours, minutes, 0),
+        (_, &[hours, minutes, seconds]) => (hours, minutes, seconds),
+        _ => return None,
+    };
+    let hours = days.unwrap_or(0).checked_mul(24)?.checked_add(hours)?;
+    hours.checked_mul(60)?.checked_add(minutes)?.checked_mul(60)?.checked_add(seconds)
+}
+
+/// What `sbatch` is told. The signal goes to the batch shell, which is the run itself.
 fn arguments(folder: &Folder, tasks: usize, logs: &Path, options: &Options) -> Vec<String> {
     let mut all = vec![
         format!("--job-name={}", folder.sweep.name),
@@ -100,7 +133,7 @@ fn arguments(folder: &Folder, tasks: usize, logs: &Path, options: &Options) -> V
         "--cpus-per-task=1".into(),
         "--requeue".into(),
         "--open-mode=append".into(),
-        "--signal=B:TERM@60".into(),
+        format!("--signal=B:TERM@{WARNING}"),
         format!("--output={}/%A_%a.log", logs.display()),
     ];
     all.extend(options.partition.iter().map(|p| format!("--partition={p}")));
@@ -261,6 +294,15 @@ mod tests {
     fn the_limit_is_read_from_the_configuration() {
         assert_eq!(read_limit("A = 1\nMaxArraySize            = 1001\n"), Some(1001));
         assert_eq!(read_limit("nothing"), None);
+    }
+
+    #[test]
+    fn times_are_read_as_slurm_writes_them() {
+        let times = ["2", "1:30", "1:02:03", "1-1", "1-0:1", "1-0:0:1", "0"].map(seconds);
+        assert_eq!(times, [120, 90, 3_723, 90_000, 86_460, 86_401, 0].map(Some));
+        for odd in ["UNLIMITED", "", "1:2:3:4", "-1", "1-", "99999999999999999999", "300000000000000000-1"] {
+            assert_eq!(seconds(odd), None, "{odd}");
+        }
     }
 
     #[test]
