@@ -4,7 +4,7 @@
 // With PICTURES=folder in the environment it also keeps screenshots.
 
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import fs from "node:fs";
 import http from "node:http";
 import { createRequire } from "node:module";
@@ -232,6 +232,49 @@ const tests = {
     await team(page, "run:small/traffic-equivariant");
     assert.equal(await text(page, "edges"), "");
     assert.equal(await page.locator(".openings").count(), 0);
+    await done(page);
+  },
+
+  async "a team that is told of the wind turns with it, and not without; the wind is seen"() {
+    const told = path.join(runs, "told");
+    const trained = spawnSync(program, ["train", "--world", "wildlife", "--wind", "0.4", "--method", "cause", "--preset", "paper", "--steps", "800", "--seed", "1",
+      "--threads", "1", "--quiet", "--set", "evaluate_every=0", "--set", "evaluate_episodes=2", "--out", told], { stdio: "inherit" });
+    assert.equal(trained.status, 0);
+    const page = await open("#symmetry");
+    await answered(page);
+    await page.waitForSelector("option[value='run:told']", { state: "attached" });
+    const line = (board) => page.locator(`#${board} [data-name=caption]`).textContent();
+    const verdict = () => page.locator("#verdict").getAttribute("data-holds");
+    await team(page, "run:told");
+    await after(page, () => page.click('[data-element="r"]'));
+    assert.ok(await page.locator("#along").isChecked(), "it is turned along for who is told");
+    assert.deepEqual([await line("here"), await line("there")], ["wind 0.4 from the west", "wind 0.4 from the south"]);
+    for (const board of ["here", "there"]) assert.equal(await page.locator(`#${board} [data-name=wind]`).count(), 2);
+    assert.ok((await difference(page)) < 1e-5, `${await difference(page)}`);
+    assert.equal(await verdict(), "yes");
+    assert.match(await text(page, "inside-note"), /the same numbers stand in other rows/);
+    await picture(page, "told-along");
+    await after(page, () => page.uncheck("#along"));
+    assert.equal(await line("there"), "wind 0.4 from the west");
+    assert.ok((await difference(page)) > 1e-4, `${await difference(page)}`);
+    assert.equal(await verdict(), "fixed");
+    assert.match(await text(page, "judgement"), /^NOT equivariant while what breaks the symmetry is held fixed, as it should be: this network is told of it\.$/);
+    assert.match(await text(page, "inside-note"), /other numbers stand in other rows/);
+    await picture(page, "told-fixed");
+    // What was asked for holds while the team plays, and another team begins as it wants to.
+    await after(page, () => page.click("#step"));
+    assert.equal(await page.locator("#along").isChecked(), false);
+    // A mirror is not built in, and that is what is said of it.
+    await after(page, () => page.click('[data-element="m"]'));
+    assert.match(await text(page, "judgement"), /not built into/);
+    await team(page, "run:small/equivariant");
+    assert.ok(await page.locator("#cause").isHidden(), "nothing breaks this world's symmetry");
+    assert.equal(await page.locator("[data-name=wind], [data-name=caption]").count(), 0);
+    await team(page, "run:told");
+    assert.ok(await page.locator("#along").isChecked());
+    await team(page, "run:small/equivariant");
+    fs.rmSync(told, { recursive: true });
+    await page.locator("option[value='run:told']").waitFor({ state: "detached" });
     await done(page);
   },
 

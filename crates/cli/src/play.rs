@@ -99,7 +99,11 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     if args.json {
         let mut value = serde_json::to_value(&summary)?;
         if let (Value::Object(value), Value::Object(about)) = (&mut value, about) {
-            value.extend(about);
+            for (key, of) in about {
+                // Roads have a length, and so have episodes.
+                let key = if value.contains_key(&key) { format!("world.{key}") } else { key };
+                value.insert(key, of);
+            }
         }
         print_json(&value)?;
     } else {

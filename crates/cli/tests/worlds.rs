@@ -70,6 +70,86 @@ fn every_angle_is_checked_in_three_verdicts() {
     }
 }
 
+/// The total variation that a wind or a tilt makes, for every element by itself, and nothing when it turns along.
+#[test]
+fn what_breaks_a_symmetry_has_a_size() {
+    let out = folder("sizes");
+    let out = out.to_str().unwrap();
+    let ask =
+        |more: &[&str]| answer(&[&["check", "world"], more, &["--steps", "200", "--out", out]].concat());
+    // Elements of D4: e, r, r2, r3, m, rm, r2m, r3m. One mirror leaves a wind from the west as it is.
+    let wind = ["wildlife", "--wind", "0.3"];
+    let (code, found) = ask(&wind);
+    assert_eq!((code, &found["controller"], &found["transform_cause"]), (1, &json!("random"), &json!(false)));
+    let most = |e: &Value| e["variation"]["most"].as_f64().unwrap();
+    let elements = found["elements"].as_array().unwrap();
+    let held: Vec<&Value> = elements.iter().filter(|e| e["holds"] == true).collect();
+    assert_eq!((elements.len(), held.len()), (8, 2));
+    assert!(held.iter().all(|e| most(e) == 0.0) && held[0]["element"] == "e");
+    for e in elements.iter().filter(|e| e["holds"] == false) {
+        assert!((most(e) - 0.3).abs() < 1e-12, "{e}");
+        assert!(e["counterexample"]["text"].as_str().unwrap().contains("is 0.3"), "{e}");
+    }
+    let (code, found) = ask(&[&wind[..], &["--transform-cause", "--controller", "greedy"]].concat());
+    assert_eq!((code, &found["controller"], &found["transform_cause"]), (0, &json!("greedy"), &json!(true)));
+    // Arrivals are drawn when an episode starts.
+    let start = |found: &Value, g: usize| found["elements"][g]["start"]["variation"].as_f64().unwrap();
+    let (code, found) = ask(&["traffic", "--tilt", "0.4"]);
+    assert_eq!((code, start(&found, 2)), (1, 0.0));
+    assert!((start(&found, 1) - 0.246).abs() < 5e-4 && found["elements"][1]["variation"]["most"] == 0.0);
+    for along in [&["--tilt", "0.4"][..], &["--main-road", "3"], &["--tilt", "0.4", "--main-road", "2"]] {
+        let (code, found) = ask(&[&["traffic", "--transform-cause"], along].concat());
+        assert_eq!((code, start(&found, 1)), (0, 0.0), "{along:?}");
+    }
+    let nothing = "nothing is known that breaks the symmetry";
+    refuses(&["check", "world", "traffic", "--transform-cause"], nothing);
+    refuses(
+        &["check", "network", "--world", "wildlife", "--method", "equivariant", "--transform-cause"],
+        nothing,
+    );
+    refuses(&["check", "world", "wildlife", "--wind", "2"], "wind");
+    refuses(&["check", "world", "wildlife", "--wind", "0.2", "--wind-from", "nowhere"], "nowhere");
+    refuses(&["train", "--world", "wildlife", "--method", "cause", "--out", out], "nothing");
+    refuses(
+        &["train", "--world", "wildlife", "--method", "relaxed", "--set", "penalty=-1", "--out", out],
+        "penalty",
+    );
+}
+
+/// A relaxed team says how far its weights and what it does are from equivariant ones; with an infinite penalty it is one.
+#[test]
+fn relaxed_networks_say_how_asymmetric_they_are() {
+    let folder = folder("relaxed");
+    let run = |name: &str, more: &[&str]| {
+        let out = folder.join(name).display().to_string();
+        let asked =
+            ["train", "--world", "wildlife", "--wind", "0.8", "--steps", "480", "--seed", "3", "--out", &out];
+        let done = equimarl(&[&asked, more, &["--set", "evaluate_episodes=1", "--quiet"]].concat());
+        assert!(done.status.success(), "{done:?}");
+        out
+    };
+    let free = run("free", &["--method", "relaxed"]);
+    let found = json(&["inspect", &free]);
+    let norms = found["asymmetry"].as_object().unwrap();
+    assert!(norms.len() == 6 && norms.values().all(|norm| norm.as_f64().unwrap() > 0.0), "{found}");
+    let found = json(&["check", "network", "--model", &free]);
+    assert_eq!((&found["claims"], &found["equivariant"]), (&Value::Null, &json!(false)));
+    let divergence = |e: &Value| e["divergence"].as_f64().unwrap();
+    let elements = found["elements"].as_array().unwrap();
+    assert!(divergence(&elements[0]) < 1e-9 && elements[1..].iter().all(|e| divergence(e) > 1e-5), "{found}");
+    let bound = run("bound", &["--method", "relaxed", "--set", "penalty=inf"]);
+    let exact = run("exact", &["--method", "equivariant"]);
+    let dense = |run: &str, to: &str| {
+        let to = folder.join(to).display().to_string();
+        json(&["export", "--model", run, "--dense", &to]);
+        let bytes = std::fs::read(to).unwrap();
+        // What it is called differs; the numbers stand at the end.
+        bytes[bytes.len() - 100_000..].to_vec()
+    };
+    assert_eq!(dense(&bound, "bound.safetensors"), dense(&exact, "exact.safetensors"));
+    json(&["check", "network", "--model", &bound, "--method", "relaxed"]);
+}
+
 #[test]
 fn traffic_has_no_mirror_and_the_counterexample_says_why() {
     let folder = folder("mirror");

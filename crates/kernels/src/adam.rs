@@ -4,9 +4,18 @@
 //! p = p - rate (m / (1 - beta1^t)) / (sqrt(v / (1 - beta2^t)) + epsilon)
 //!
 //! as in PyTorch. Step numbers t start at 1.
+//!
+//! A parameter without gradients (of a pixel that is never lit) has moments that shrink until f32 has no normal number for them. There
+//! 0.9 m rounds to m again, for ever, and many CPUs take over a hundred cycles for a product of such numbers. So tiny moments are zero:
+//! what they would change is far below the last bit of a parameter.
 
 use crate::error::{Result, length};
 use crate::simd::{Kernel, Level, Simd};
+
+/// Below this m is zero: with the usual epsilon a step of it is below 1e-22 of the rate.
+const TINY_MEAN: f32 = 1e-30;
+/// Below this v is zero: its root is far below the last bit of epsilon, which is added to it.
+const TINY_SQUARE: f32 = 1e-36;
 
 /// Constants of Adam.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -89,11 +98,17 @@ impl Kernel for Step<'_> {
     unsafe fn run<S: Simd>(self) {
         let moments = self.m.iter_mut().zip(self.v);
         for ((p, &g), (m, v)) in self.parameter.iter_mut().zip(self.gradient).zip(moments) {
-            *m = self.beta1 * *m + self.rest1 * g;
-            *v = self.beta2 * *v + self.rest2 * g * g;
+            *m = zero_below(TINY_MEAN, self.beta1 * *m + self.rest1 * g);
+            *v = zero_below(TINY_SQUARE, self.beta2 * *v + self.rest2 * g * g);
             *p -= self.size * *m / (v.sqrt() * self.correction + self.epsilon);
         }
     }
+}
+
+/// x, or zero if it is smaller than the limit. What is not a number stays so.
+#[inline(always)]
+fn zero_below(limit: f32, x: f32) -> f32 {
+    if x.abs() < limit { 0.0 } else { x }
 }
 
 /// The Euclidean norm of all slices together, summed in f64 in an order fixed by the lengths.
@@ -164,6 +179,41 @@ mod tests {
         for (&p, wide) in p.iter().zip(&wide) {
             assert!((f64::from(p) - wide[0]).abs() < 1e-5, "{p} {}", wide[0]);
         }
+    }
+
+    /// The loop of a step as it would be without zeros for what is tiny.
+    fn unrounded(t: i32, g: &[f32], p: &mut [f32], m: &mut [f32], v: &mut [f32]) {
+        let size = (0.003 / (1.0 - 0.9f64.powi(t))) as f32;
+        let correction = (1.0 / (1.0 - 0.999f64.powi(t))).sqrt() as f32;
+        for (((p, &g), m), v) in p.iter_mut().zip(g).zip(m).zip(v) {
+            *m = 0.9 * *m + (1.0 - 0.9f64) as f32 * g;
+            *v = 0.999 * *v + (1.0 - 0.999f64) as f32 * g * g;
+            *p -= size * *m / (v.sqrt() * correction + 1e-8);
+        }
+    }
+
+    #[test]
+    fn tiny_moments_are_zero_and_change_no_bit_of_a_parameter() {
+        let mut noise = Noise::new(3);
+        let len = 48;
+        let mut p = noise.floats(len);
+        let (mut m, mut v) = (vec![0.0; len], vec![0.0; len]);
+        let (mut p2, mut m2, mut v2) = (p.clone(), m.clone(), v.clone());
+        // Gradients of all sizes; then a third has none any more.
+        for t in 1..=90_000 {
+            let mut g = noise.floats(len);
+            for (i, g) in g.iter_mut().enumerate() {
+                *g *= 10f32.powi(-((i % 12) as i32));
+                if i % 3 == 0 && t > 20 {
+                    *g = 0.0;
+                }
+            }
+            Adam::default().step(t, 0.003, &g, &mut p, &mut m, &mut v).unwrap();
+            unrounded(t as i32, &g, &mut p2, &mut m2, &mut v2);
+        }
+        assert_eq!(p, p2);
+        assert!(m2.iter().chain(&v2).any(|x| x.is_subnormal()), "the test shows nothing");
+        assert!(!m.iter().chain(&v).any(|x| x.is_subnormal()));
     }
 
     #[test]

@@ -7,6 +7,8 @@ use equimarl_worlds::{End, Envs, Purpose, Stream, Token};
 
 /// Episodes with sampled actions that are looked at. A range is a largest number, so more see a little more.
 const EPISODES: u64 = 20;
+/// In simulators, whose episodes are long and take seconds: an episode of a city has thousands of messages.
+const SIMULATED: u64 = 2;
 
 /// The ranges of all messages in the first episodes of a seed; nothing for a network that decides for the whole team.
 ///
@@ -23,7 +25,7 @@ pub fn message_ranges(
     }
     let mut meter = RangeMeter::new(policy);
     let spec = envs.spec().clone();
-    for episode in 0..EPISODES {
+    for episode in 0..if envs.exact().is_some() { EPISODES } else { SIMULATED } {
         envs.start(0, Stream::new(seed, Purpose::Evaluation, episode))?;
         let mut chance = Stream::new(seed, Purpose::EvaluationAction, episode);
         let tokens = Token::team(seed, episode, envs.spec().agents, policy.token_order());

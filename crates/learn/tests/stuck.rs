@@ -75,7 +75,7 @@ fn a_team_that_no_equivariant_policy_gets_away_is_named_symmetric() {
         let Pair { element, agents } = found.pair.clone().unwrap();
         // The mirror or turn that exchanges left and right exchanges the agents, and the mirror that does not leaves them.
         assert!(element != "e" && (agents == [0, 1] || agents == [1, 0]), "seed {seed}: {report}");
-        assert!(report.to_string().contains("so no equivariant policy can break the tie"), "{report}");
+        assert!(report.to_string().contains("so an equivariant team cannot break this symmetry"), "{report}");
         // Left and right are still the same. Up and down need not be: which of two equal actions is taken, rounding decides.
         let at = |agent: usize, k: usize| end["agents"][agent][k].as_f64().unwrap();
         let apart = [at(0, 0) + at(1, 0), at(0, 1).abs() - at(1, 1).abs()];

@@ -93,6 +93,25 @@ fn tokens_are_in_the_equations_and_their_slopes() {
     }
 }
 
+/// What leaves the symmetry is in the equations and their slopes as well.
+#[test]
+fn relaxed_networks_are_those_of_the_equations() {
+    let mut seen = 0;
+    for (i, world) in WORLDS.iter().enumerate().filter(|(_, world)| world.kind() == NetworkKind::Equivariant)
+    {
+        let config = NetworkConfig { kind: NetworkKind::Relaxed, ..world.config() };
+        let (mut network, scenes) =
+            (common::network(&config, 420 + i as u64), scenes(world, &[5, 4, 6], 430 + i as u64));
+        let (rest, mut random) = (network.rest(), Random::new(970));
+        network.values_mut()[rest].iter_mut().for_each(|d| *d = 0.1 * random.normal() as f32);
+        assert!(network.asymmetry().iter().all(|(_, norm)| *norm > 0.01), "{:?}", network.asymmetry());
+        check_equations(world, &network, &scenes);
+        check_slopes(world, &network, &scenes, 960 + i as u64);
+        seen += 1;
+    }
+    assert!(seen > 0);
+}
+
 /// The largest change of probabilities and values that transforming random scenes makes beyond what it should.
 fn deviation(network: &Network, world: &World, name: &str, actions: &str, seed: u64) -> [f64; 2] {
     let group = group(name);

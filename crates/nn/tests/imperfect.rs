@@ -134,6 +134,11 @@ fn one_agent_that_is_told_says_what_the_team_says() {
     screen.render(&state.keys[0], &mut image);
     let error = policy.encode(&image, &mut scratch, &mut rows[0]).unwrap_err().to_string();
     assert!(error.contains("must be told"), "{error}");
+    for wrong in [&[0.5][..], &[0.5, 0.0, 0.0]] {
+        scratch.tell(wrong);
+        let error = policy.encode(&image, &mut scratch, &mut rows[0]).unwrap_err().to_string();
+        assert!(error.contains("must be told"), "{error}");
+    }
     scratch.tell(&state.cause);
     for (key, row) in state.keys.iter().zip(&mut rows) {
         screen.render(key, &mut image);

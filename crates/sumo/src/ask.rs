@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 /// # Errors
 /// If it cannot be started, or has not ended after the time that a SUMO may take for an answer.
 pub(crate) fn ask(command: &mut Command) -> Result<Output> {
-    ask_within(command, patience())
+    ask_within(command, patience().map_err(Error::other)?)
 }
 
 fn ask_within(command: &mut Command, patience: Duration) -> Result<Output> {

@@ -84,10 +84,10 @@ impl City {
             }
         }
         if of_light.is_empty() {
-            return Err(bad(
-                "it has no traffic lights: nobody could decide anything (netconvert --tls.guess true --tls.guess.threshold 0 adds \
-                 some, and --tls.set A,B those of junctions A and B)",
-            ));
+            return Err(bad(format!(
+                "it has no traffic lights: nobody could decide anything{}",
+                with_lights(&net)
+            )));
         }
         let mut junctions = vec![];
         for (light, links) in &of_light {
@@ -95,9 +95,10 @@ impl City {
             junctions.extend((found.phases.iter().flatten().count() > 1).then_some(found));
         }
         if junctions.is_empty() {
-            return Err(bad(
-                "none of its traffic lights has two phases to choose from: nobody could decide anything",
-            ));
+            let advice = with_lights(&net);
+            return Err(bad(format!(
+                "none of its traffic lights has two phases to choose from: nobody could decide anything{advice}"
+            )));
         }
         let place = |j: &Junction| {
             let [x, y] = net.nodes[j.node].at;
@@ -143,6 +144,30 @@ impl City {
             (low + high) / 2.0
         };
         [side(0), side(1)]
+    }
+}
+
+/// How to get lights: at the junctions where most roads meet, by name. What netconvert guesses leaves out those of two roads.
+fn with_lights(net: &Net) -> String {
+    let meet = |node: usize| {
+        let links = net.links.iter().filter(|l| l.way != Way::Back && net.edges[l.from.0].to == node);
+        let mut roads: Vec<usize> = links.map(|l| l.from.0).filter(|&e| net.edges[e].has_cars()).collect();
+        roads.sort_unstable();
+        roads.dedup();
+        roads.len()
+    };
+    let mut places: Vec<(usize, &str)> =
+        net.nodes.iter().enumerate().map(|(n, node)| (meet(n), node.id.as_str())).collect();
+    places.retain(|p| (2..=4).contains(&p.0));
+    places.sort_by_key(|p| std::cmp::Reverse(p.0));
+    let names: Vec<&str> = places.iter().take(3).map(|p| p.1).collect();
+    match names.is_empty() {
+        true => ", and there is no junction of two to four roads where a light would help".into(),
+        false => format!(
+            " (netconvert -s THIS.net.xml --tls.set {} -o NEW.net.xml puts lights at these; --tls.guess true --tls.guess.threshold 0 does where \
+             more than two roads meet)",
+            names.join(",")
+        ),
     }
 }
 

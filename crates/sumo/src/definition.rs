@@ -117,6 +117,7 @@ impl Definition for SumoDefinition {
             return Err(Error::BadWorld("there are no environments".into()));
         }
         let shared = Arc::new(Shared::new(options.clone(), Declared::new(&options, group)?));
+        crate::fit::fit(&options)?;
         Ok(Box::new(SumoEnvs::new((0..count).map(|_| Sumo::new(shared.clone())).collect())))
     }
 

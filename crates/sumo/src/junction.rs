@@ -32,9 +32,13 @@ pub(crate) fn junction(net: &Net, light: &str, links: &[usize]) -> Result<Juncti
         }
     }
     if edges.len() > 4 {
+        let names: Vec<&str> = edges.iter().map(|&e| net.edges[e].id.as_str()).collect();
         return Err(bad(format!(
-            "junction {light} has {} approaches with lights; at most four can be driven",
-            edges.len()
+            "junction {light} has {} approaches with lights ({}); at most four can be driven: take its light away (netconvert \
+             --tls.unset {}) or one of these roads (--remove-edges.explicit ROAD)",
+            edges.len(),
+            names.join(", "),
+            net.nodes[node].id
         )));
     }
     let last = links.iter().filter_map(|&l| Some(net.links[l].light.as_ref()?.1)).max().unwrap_or(0);

@@ -12,7 +12,8 @@ pub enum Lights {
 }
 
 /// What stands between two states of a light: who loses the green sees yellow, and then red like all others who change. Nothing
-/// if nobody loses it, or before the first state.
+/// if nobody loses it, or before the first state: from one approach alone to both sides of its axis those on the other side get the
+/// green at once, and left turns that had it alone (G) yield from then on (g).
 pub(crate) fn between(now: &str, next: &str) -> Option<[String; 2]> {
     let green = |c: char| c == 'G' || c == 'g';
     if now.len() != next.len() {
@@ -40,14 +41,19 @@ mod tests {
         assert_eq!(both("GGgrrr", "rrrGGg").as_deref(), Some("yyyrrr rrrrrr"));
         assert_eq!(both("GGgrrr", "GrGrrr").as_deref(), Some("Gygrrr Grgrrr"));
         assert_eq!(both("rrrGrr", "rrrGGg"), None);
+        assert_eq!(both("GGGrrrrrrrrr", "GGgrrrGGgrrr"), None);
         assert_eq!(both("", "rrrGGg"), None);
-        // Whatever the two are, nobody goes from green to red at once, and nobody gets green before the others have red.
+        // Whatever the two are, nobody goes from green to red at once, and where anybody loses it, nobody gets green before that one
+        // has red.
         for code in 0..6usize.pow(4) {
             let letter = |k: usize| ['G', 'g', 'r', 'y', 'G', 'r'][code / 6usize.pow(k as u32) % 6];
             let (now, next): (String, String) = ((0..2).map(letter).collect(), (2..4).map(letter).collect());
-            let Some([yellow, red]) = between(&now, &next) else { continue };
-            assert!(!red.contains('y'), "{now} {red} {next}");
             let green = |c: char| c == 'G' || c == 'g';
+            let Some([yellow, red]) = between(&now, &next) else {
+                assert!(now.chars().zip(next.chars()).all(|(a, b)| !green(a) || green(b)), "{now} {next}");
+                continue;
+            };
+            assert!(!red.contains('y'), "{now} {red} {next}");
             for (k, a) in now.chars().enumerate() {
                 let [y, r, b] = [&yellow, &red, &next].map(|s| s.chars().nth(k).unwrap());
                 assert!(!green(a) || green(y) || y == 'y', "{now} {yellow} {next}");

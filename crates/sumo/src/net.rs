@@ -99,8 +99,12 @@ pub struct Crossing {
 pub struct Program {
     /// The light.
     pub light: String,
+    /// Seconds by which it is late.
+    pub offset: f64,
     /// Seconds and letters.
     pub phases: Vec<(f64, String)>,
+    /// All else that is said of it and of its phases, as text: its kind, how short and long they may be.
+    pub rules: String,
 }
 
 /// A road net.

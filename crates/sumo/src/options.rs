@@ -261,8 +261,27 @@ pub(crate) fn no_comma(path: &str) -> Result<()> {
 }
 
 fn not_whole(path: &Path) -> Error {
+    let folder = path.parent().unwrap_or(path).display();
+    let advice = match path.starts_with(std::env::temp_dir()) {
+        true => "TMPDIR names another folder".into(),
+        false => format!("make room in {folder}, or give another --out"),
+    };
     Error::BadWorld(format!(
-        "netgenerate could not write all of {}: is the disk full? (TMPDIR names another folder)",
+        "netgenerate could not write all of {}: is the disk full? ({advice})",
         path.display()
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::not_whole;
+    use std::path::Path;
+
+    #[test]
+    fn a_full_disk_is_told_by_its_folder() {
+        let of = |path: &Path| not_whole(path).to_string();
+        assert!(of(&std::env::temp_dir().join("equimarl-sumo-1/a.net.xml")).contains("TMPDIR"));
+        let kept = of(Path::new("/runs/city/world/a.net.xml"));
+        assert!(kept.contains("make room in /runs/city/world") && !kept.contains("TMPDIR"), "{kept}");
+    }
 }

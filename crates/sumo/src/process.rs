@@ -34,6 +34,8 @@ const TRIES: usize = 5;
 const LABEL: &str = "--error-log";
 /// How long a stranger on the port may keep us from looking whether our SUMO has given up.
 const GLANCE: Duration = Duration::from_millis(50);
+/// How long a SUMO may take if nobody says otherwise.
+const USUAL_PATIENCE: Duration = Duration::from_secs(120);
 /// The answer to who is there is shorter.
 const SHORT: usize = 1 << 16;
 
@@ -71,9 +73,23 @@ pub struct Process {
 }
 
 /// How long a SUMO may take for an answer: `EQUIMARL_SUMO_TIMEOUT` seconds, or two minutes.
-pub fn patience() -> Duration {
-    let asked = std::env::var("EQUIMARL_SUMO_TIMEOUT").ok().and_then(|s| s.parse::<f64>().ok());
-    Duration::from_secs_f64(asked.filter(|s| s.is_finite() && *s > 0.0).unwrap_or(120.0).min(1e6))
+///
+/// # Errors
+/// If that is no such number, in words.
+pub fn patience() -> Result<Duration, String> {
+    let Some(asked) = std::env::var_os("EQUIMARL_SUMO_TIMEOUT") else { return Ok(USUAL_PATIENCE) };
+    patience_of(&asked.to_string_lossy())
+}
+
+fn patience_of(asked: &str) -> Result<Duration, String> {
+    match asked.parse::<f64>() {
+        // Shells that "unset" a variable often leave it empty.
+        _ if asked.is_empty() => Ok(USUAL_PATIENCE),
+        Ok(seconds) if seconds.is_finite() && seconds > 0.0 => Ok(Duration::from_secs_f64(seconds.min(1e6))),
+        _ => Err(format!(
+            "EQUIMARL_SUMO_TIMEOUT is `{asked}`: it is how many seconds a SUMO may take for an answer, a number above 0"
+        )),
+    }
 }
 
 impl Process {
@@ -97,6 +113,7 @@ impl Process {
         arguments: &[String],
         folder: &Path,
     ) -> Result<Process, Failure> {
+        let patience = patience().map_err(|why| Failure { why, refused: true })?;
         let log = folder.join("sumo.log");
         let file = std::fs::File::create(&log).map_err(|e| not_started(&log.display().to_string(), &e))?;
         let copy = file.try_clone().map_err(|e| not_started("its log", &e))?;
@@ -115,7 +132,7 @@ impl Process {
             .spawn()
             .map_err(|e| not_started("sh", &e))?;
         let label = folder.join("errors.log").to_string_lossy().into_owned();
-        Ok(Process { child, port, label, log, socket: None, patience: patience(), answer: vec![] })
+        Ok(Process { child, port, label, log, socket: None, patience, answer: vec![] })
     }
 
     /// Waits until it listens, and makes sure that it is the one that was started. If another program took its port, says so as
@@ -297,4 +314,19 @@ fn free_port() -> std::io::Result<u16> {
         }
     }
     Err(last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_that_is_none_is_refused() {
+        assert_eq!(patience_of("2.5"), Ok(Duration::from_millis(2500)));
+        assert_eq!(patience_of(""), Ok(USUAL_PATIENCE));
+        for bad in ["abc", "0", "-1", "nan", "inf", "2 s"] {
+            let said = patience_of(bad).unwrap_err();
+            assert!(said.contains("EQUIMARL_SUMO_TIMEOUT") && said.contains(bad), "{said}");
+        }
+    }
 }

@@ -83,11 +83,23 @@ impl Reading {
             }
             ("connection", false) => self.connection(tag)?,
             ("tlLogic", false) => {
-                self.net.programs.push(Program { light: tag.need("id")?.into(), phases: vec![] });
+                let light: String = tag.need("id")?.into();
+                // It may be a word, too: `begin`.
+                let offset = tag.get("offset").unwrap_or("0");
+                let number: Option<f64> = offset.parse().ok();
+                let word = if number.is_some() { "" } else { offset };
+                let rules = format!("{} {word}", tag.get("type").unwrap_or("static"));
+                let offset = number.unwrap_or(0.0);
+                self.net.programs.push(Program { light, offset, phases: vec![], rules });
             }
             ("phase", false) => {
                 let phase = (tag.number("duration")?, tag.need("state")?.to_string());
-                self.net.programs.last_mut().into_iter().for_each(|p| p.phases.push(phase.clone()));
+                let rules =
+                    ["minDur", "maxDur", "next"].map(|key| tag.get(key).unwrap_or_default()).join(" ");
+                if let Some(program) = self.net.programs.last_mut() {
+                    program.phases.push(phase);
+                    program.rules += &format!("|{rules}");
+                }
             }
             _ => {}
         }

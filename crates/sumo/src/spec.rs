@@ -12,13 +12,14 @@ use std::sync::Arc;
 pub const PER_APPROACH: usize = LANES * 9 + 3;
 
 /// What is measured: name, words, unit, which way is better.
-pub const MEASURES: [(&str, &str, &str, Better); 8] = [
+pub const MEASURES: [(&str, &str, &str, Better); 9] = [
     ("time_loss", "mean time loss", "seconds", Better::Lower),
     ("travel_time", "mean travel time", "seconds", Better::Lower),
     ("waiting", "mean waiting time", "seconds", Better::Lower),
     ("stops", "mean number of stops", "", Better::Lower),
     ("queue", "vehicles that stand", "vehicles", Better::Lower),
     ("throughput", "vehicles that arrived", "vehicles", Better::Higher),
+    ("depart_delay", "mean delay before coming in", "seconds", Better::Lower),
     ("not_inserted", "vehicles that could not come in", "vehicles", Better::Lower),
     ("teleports", "vehicles taken out of jams", "vehicles", Better::Lower),
 ];
@@ -94,7 +95,7 @@ impl Declared {
             features,
             legal: (0..PHASES).map(|k| 4 * PER_APPROACH + PHASES + k).collect(),
             measures: MEASURES.map(measure).to_vec(),
-            alarms: ["not_inserted", "teleports"].map(String::from).to_vec(),
+            alarms: ["depart_delay", "not_inserted", "teleports"].map(String::from).to_vec(),
             controllers: controllers.map(String::from).to_vec(),
             references: ["fixed-cycle", "max-pressure"].map(String::from).to_vec(),
             links: Links::Fixed,

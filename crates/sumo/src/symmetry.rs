@@ -1,5 +1,6 @@
 //! What symmetry a net has, found by looking: is there, after a quarter turn about its middle, a junction where one was, a
-//! road where one was with the same lanes, a link where one was that yields to the same others, a phase where one was?
+//! road where one was with the same lanes, a link where one was that yields to the same others, a phase where one was, and where
+//! a light keeps its own program, the same program?
 //!
 //! Vehicles drive on one side, so a mirrored city is another city, and only turns are looked for.
 
@@ -88,7 +89,8 @@ fn turn(city: &City, quarters: usize) -> Result<Turn, String> {
         }
     }
     let edges = roads(net, &nodes, |p| turned(quarters, p, centre))?;
-    links(net, &nodes, &edges)?;
+    let images = links(net, &nodes, &edges)?;
+    programs(city, &edges, &images)?;
     for (i, &image) in junctions.iter().enumerate() {
         phases(city, quarters, i, image, &edges)?;
     }
@@ -170,8 +172,8 @@ fn middle(edge: &Edge) -> [f64; 2] {
 }
 
 /// That links are where links were, that at junctions without lights the same ones yield to the same ones, and that people on foot
-/// cross the same roads.
-fn links(net: &Net, nodes: &[Option<usize>], edges: &[usize]) -> Result<(), String> {
+/// cross the same roads. Where links go.
+fn links(net: &Net, nodes: &[Option<usize>], edges: &[usize]) -> Result<Vec<usize>, String> {
     let by_ends: HashMap<_, _> = net.links.iter().enumerate().map(|(l, k)| ((k.from, k.to), l)).collect();
     let mut images = vec![];
     for link in &net.links {
@@ -217,6 +219,61 @@ fn links(net: &Net, nodes: &[Option<usize>], edges: &[usize]) -> Result<(), Stri
         if !crossings.contains(&roads(crossing.edges.iter().map(|&e| edges[e]).collect())) {
             let light = &crossing.light.0;
             return Err(format!("where a crossing for people on foot at {light} would be there is none"));
+        }
+    }
+    Ok(images)
+}
+
+/// That lights which keep their own programs have those of their images: of the same kind, as late, with phases that are as long
+/// and have the same letters. Of lights that agents drive the program does not matter.
+fn programs(city: &City, edges: &[usize], images: &[usize]) -> Result<(), String> {
+    let net = &city.net;
+    let driven = |light: &str| city.junctions.iter().any(|j| j.light == light);
+    let program = |light: &str| net.programs.iter().find(|p| p.light == light);
+    let roads = |edges: &mut dyn Iterator<Item = usize>| {
+        let mut edges: Vec<usize> = edges.collect();
+        edges.sort_unstable();
+        edges
+    };
+    // Each letter of a light, and that which it becomes.
+    let mut letters: Vec<[&(String, usize); 2]> = vec![];
+    for (link, &image) in net.links.iter().zip(images) {
+        letters.extend(link.light.as_ref().zip(net.links[image].light.as_ref()).map(<[_; 2]>::from));
+    }
+    for crossing in &net.crossings {
+        let wanted = roads(&mut crossing.edges.iter().map(|&e| edges[e]));
+        let there = net.crossings.iter().find(|c| roads(&mut c.edges.iter().copied()) == wanted);
+        letters.extend(there.map(|there| [&crossing.light, &there.light]));
+    }
+    for [(here, place), (there, image)] in letters {
+        let other = || {
+            Err(format!(
+                "light {here} keeps its own program, and {there}, where it would be, has another one"
+            ))
+        };
+        let (a, b) = match (driven(here), driven(there)) {
+            (true, true) => continue,
+            (false, false) => (program(here), program(there)),
+            _ => return other(),
+        };
+        let (Some(a), Some(b)) = (a, b) else {
+            if a.is_some() || b.is_some() {
+                return other();
+            }
+            continue;
+        };
+        let cycle: f64 = a.phases.iter().map(|p| p.0).sum();
+        let late = (a.offset - b.offset).rem_euclid(cycle.max(1e-6));
+        let letter = |state: &str, place: usize| state.as_bytes().get(place).copied();
+        let same = a.rules == b.rules
+            && late.min(cycle - late).abs() < 1e-6
+            && a.phases.len() == b.phases.len()
+            && a.phases
+                .iter()
+                .zip(&b.phases)
+                .all(|(a, b)| a.0 == b.0 && letter(&a.1, *place) == letter(&b.1, *image));
+        if !same {
+            return other();
         }
     }
     Ok(())

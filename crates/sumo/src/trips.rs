@@ -10,6 +10,8 @@ pub struct TripInfo {
     pub id: String,
     /// When it came in, in seconds.
     pub depart: f64,
+    /// Seconds that it had waited before that.
+    pub depart_delay: f64,
     /// When it left; below zero if it has not.
     pub arrival: f64,
     /// Seconds on its way.
@@ -34,6 +36,8 @@ pub struct Totals {
     pub waiting: f64,
     /// Mean number of stops.
     pub stops: f64,
+    /// Mean seconds before they came in: no part of the others, so a jam outside is only seen here.
+    pub depart_delay: f64,
     /// Vehicles that left.
     pub throughput: f64,
     /// Vehicles that came in.
@@ -59,6 +63,7 @@ pub fn trips(text: &str) -> Result<Vec<TripInfo>> {
             Ok(TripInfo {
                 id: t.need("id")?.into(),
                 depart: t.number("depart")?,
+                depart_delay: t.number("departDelay")?,
                 arrival: t.number("arrival")?,
                 duration: t.number("duration")?,
                 time_loss: t.number("timeLoss")?,
@@ -90,6 +95,7 @@ pub fn totals(trips: &[TripInfo], statistics: &str) -> Result<Totals> {
         travel_time: mean(&|t| t.duration),
         waiting: mean(&|t| t.waiting),
         stops: mean(&|t| t.stops),
+        depart_delay: mean(&|t| t.depart_delay),
         throughput: trips.iter().filter(|t| t.arrival >= 0.0).count() as f64,
         inserted: trips.len() as f64,
         not_inserted: find("vehicles", "waiting")?,

@@ -183,6 +183,7 @@ impl World for Sumo {
             "waiting" => totals.waiting,
             "stops" => totals.stops,
             "throughput" => totals.throughput,
+            "depart_delay" => totals.depart_delay,
             "not_inserted" => totals.not_inserted,
             _ => totals.teleports,
         })

@@ -1,6 +1,9 @@
 //! Our light commands against SUMO alone, which runs the same letters as a program of its own. Without SUMO these tests say so and
 //! pass, unless `EQUIMARL_SUMO=required`.
 
+mod common;
+
+use common::{Temp, sumo};
 use equimarl_sumo::{City, Declared, Install, Net, Options, Shared, Sumo, SumoDefinition, demand};
 use equimarl_worlds::{Definition, End, Purpose, Settings, Stream, World};
 use std::collections::BTreeMap;
@@ -11,33 +14,6 @@ use std::sync::Arc;
 /// Decisions of an episode, and seconds of each.
 const DECISIONS: usize = 30;
 const INTERVAL: usize = 10;
-
-fn sumo() -> Option<Install> {
-    match Install::find() {
-        Ok(install) => Some(install),
-        Err(error) if std::env::var("EQUIMARL_SUMO").is_ok_and(|v| v == "required") => panic!("{error}"),
-        Err(error) => {
-            eprintln!("skipped: {error}");
-            None
-        }
-    }
-}
-
-struct Temp(PathBuf);
-
-impl Temp {
-    fn new(name: &str) -> Temp {
-        let path = std::env::temp_dir().join(format!("equimarl-sumo-lights-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&path).unwrap();
-        Temp(path)
-    }
-}
-
-impl Drop for Temp {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
 
 fn settings() -> Settings {
     let usual = Settings::usual(&SumoDefinition.options());

@@ -112,7 +112,7 @@ fn files_that_are_no_nets_are_refused_with_a_reason() {
             .unwrap();
     let dark = grid.replace(" tl=\"", " nothing=\"");
     let error = City::new(Net::parse(&dark).unwrap()).unwrap_err().to_string();
-    assert!(error.contains("no traffic lights"), "{error}");
+    assert!(error.contains("no traffic lights") && error.contains("--tls.set A0,A1,B0 "), "{error}");
     for (text, part) in [
         ("", "it holds no XML"),
         ("<routes/>", "it is no road net"),
@@ -242,6 +242,64 @@ fn what_has_no_light_counts_too() {
     let calm = format!("{}{}{}", &text[..start], lines.collect::<Vec<_>>().join("\n"), &text[end..]);
     let said = symmetry::words(&found(&calm));
     assert!(said.contains("others have to yield"), "{said}");
+}
+
+/// A fifth approach is refused, with what to do about it.
+#[test]
+fn a_fifth_approach_is_refused_with_advice() {
+    let grid = text_of("grid-2x2");
+    let road = "<edge id=\"fifth\" from=\"A1\" to=\"A0\" priority=\"-1\"><lane id=\"fifth_0\" index=\"0\" speed=\"13.89\" length=\"90\" \
+                shape=\"0.0,0.0 90.0,90.0\"/></edge>\n";
+    let link = "<connection from=\"fifth\" to=\"A0B0\" fromLane=\"0\" toLane=\"0\" tl=\"A0\" linkIndex=\"12\" dir=\"s\" state=\"o\"/>\n";
+    let at = |text: &str, part: &str| text.find(part).unwrap();
+    let mut text = grid.replace("incLanes=\"", "incLanes=\"fifth_0 ");
+    text.insert_str(at(&text, "<edge "), road);
+    text.insert_str(at(&text, "<connection "), link);
+    let error = Net::parse(&text).and_then(City::new).unwrap_err().to_string();
+    for part in ["A0 has 5 approaches", "--tls.unset A0", "--remove-edges.explicit", "fifth"] {
+        assert!(error.contains(part) && !error.contains('\n'), "{error}");
+    }
+}
+
+/// Lights that nobody drives keep their own programs, so these have to turn, too. Those of lights that agents drive do not matter.
+#[test]
+fn programs_of_lights_without_a_choice_count() {
+    let text = text_of("walk");
+    let found = |text: &str| symmetry::turns(&City::new(Net::parse(text).unwrap()).unwrap());
+    // In the program of one light.
+    let change = |light: &str, from: &str, to: &str| {
+        let start = text.find(&format!("<tlLogic id=\"{light}\"")).unwrap();
+        let end = start + text[start..].find("</tlLogic>").unwrap();
+        let changed = text[start..end].replacen(from, to, 1);
+        assert_ne!(changed, text[start..end]);
+        format!("{}{changed}{}", &text[..start], &text[end..])
+    };
+    let changes = [
+        ("duration=\"82\"", "duration=\"62\""),
+        ("offset=\"0\"", "offset=\"20\""),
+        ("offset=\"0\"", "offset=\"begin\""),
+        ("state=\"y\"", "state=\"r\""),
+        ("state=\"G\"", "state=\"G\" maxDur=\"90\""),
+        ("type=\"static\"", "type=\"actuated\""),
+        ("<phase duration=\"5\"  state=\"r\"/>", ""),
+    ];
+    for (from, to) in changes {
+        let turns = found(&change("left0", from, to));
+        let said = symmetry::words(&turns);
+        assert_eq!(symmetry::group(&turns), "C1", "{to}: {said}");
+        assert!(said.contains("keeps its own program") && said.contains("left0"), "{to}: {said}");
+    }
+    // Late by a whole cycle is not late.
+    assert_eq!(symmetry::group(&found(&change("left0", "offset=\"0\"", "offset=\"90\""))), "C4");
+    // Two opposite ones: half turns are left.
+    let both = change("left0", "duration=\"82\"", "duration=\"62\"");
+    let right = both.find("<tlLogic id=\"right0\"").unwrap();
+    let both =
+        format!("{}{}", &both[..right], both[right..].replacen("duration=\"82\"", "duration=\"62\"", 1));
+    assert_eq!(symmetry::group(&found(&both)), "C2");
+    for (from, to) in [("offset=\"0\"", "offset=\"20\""), ("duration=\"37\"", "duration=\"77\"")] {
+        assert_eq!(symmetry::group(&found(&change("A0", from, to))), "C4");
+    }
 }
 
 #[test]

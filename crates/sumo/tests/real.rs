@@ -1,97 +1,16 @@
-//! Against the real SUMO. Without one these tests say so and pass, unless `EQUIMARL_SUMO=required`: `.ci/sumo` sets that.
+//! The client against the real SUMO: trips, episodes, deaths, files of the user. Without one these tests say so and pass, unless
+//! `EQUIMARL_SUMO=required`: `.ci/sumo` sets that.
 
+mod common;
+
+use common::{Temp, envs, files, of_files, of_nobody, run, settings, stream, sumo, world};
 use equimarl_sumo::wire::Frame;
-use equimarl_sumo::{
-    Declared, Install, Options, Process, Shared, Sumo, SumoDefinition, TripInfo, demand, symmetry,
-};
-use equimarl_worlds::{
-    Definition, End, Envs, Named, Outcome, Purpose, Settings, Stream, World, episode, play,
-};
+use equimarl_sumo::{Declared, Options, Process, Shared, Sumo, TripInfo};
+use equimarl_worlds::{End, Envs, Named, Outcome, Purpose, Settings, Stream, World, episode, play};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::Arc;
-
-fn sumo() -> Option<Install> {
-    match Install::find() {
-        Ok(install) => Some(install),
-        Err(error) if std::env::var("EQUIMARL_SUMO").is_ok_and(|v| v == "required") => panic!("{error}"),
-        Err(error) => {
-            eprintln!("skipped: {error}");
-            None
-        }
-    }
-}
-
-fn settings() -> Settings {
-    Settings::usual(&SumoDefinition.options())
-        .with("rows", 2usize)
-        .with("cols", 2usize)
-        .with("duration", 300usize)
-}
-
-fn world(settings: &Settings) -> Sumo {
-    let options = Options::of(settings).unwrap();
-    let declared = Declared::new(&options, &"C4".parse().unwrap()).unwrap();
-    Sumo::new(Arc::new(Shared::new(options, declared)))
-}
-
-fn envs(settings: &Settings, count: usize) -> Box<dyn Envs> {
-    SumoDefinition.make(settings, &"C4".parse().unwrap(), count).unwrap()
-}
-
-fn stream(seed: u64) -> Stream {
-    Stream::new(seed, Purpose::World, 0)
-}
-
-struct Temp(PathBuf);
-
-impl Temp {
-    fn new(name: &str) -> Temp {
-        let path = std::env::temp_dir().join(format!("equimarl-sumo-test-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&path).unwrap();
-        Temp(path)
-    }
-}
-
-impl Drop for Temp {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
-/// Plays an episode with actions by `choose(step, agent)`.
-fn run(world: &mut Sumo, choose: impl Fn(usize, usize) -> usize) -> Vec<Outcome> {
-    let (mut outcomes, agents) = (vec![], world.spec().agents);
-    loop {
-        let actions: Vec<usize> = (0..agents).map(|agent| choose(outcomes.len(), agent)).collect();
-        outcomes.push(world.step(&actions, &mut stream(0)).unwrap());
-        if outcomes[outcomes.len() - 1].end != End::Running {
-            return outcomes;
-        }
-    }
-}
-
-/// Files of a 2x2 grid and a drawn demand.
-fn files(install: &Install, folder: &Temp, noise: f64) -> [PathBuf; 2] {
-    let options = Options::of(&settings()).unwrap();
-    let (net, routes) = (folder.0.join("a.net.xml"), folder.0.join("a.rou.xml"));
-    options.generate(install, &net).unwrap();
-    let city = equimarl_sumo::City::new(equimarl_sumo::Net::read(&net).unwrap()).unwrap();
-    let trips = demand::draw(&city, &options.flow, &mut stream(3));
-    std::fs::write(&routes, demand::routes(&city, &trips, 0, noise)).unwrap();
-    [net, routes]
-}
-
-fn of_files([net, routes]: &[PathBuf; 2]) -> Settings {
-    let text = |path: &PathBuf| path.to_str().unwrap().to_string();
-    settings().with("net", text(net).as_str()).with("routes", text(routes).as_str())
-}
-
-/// A net where routes should be.
-fn of_nobody([net, _]: &[PathBuf; 2]) -> Settings {
-    of_files(&[net.clone(), net.clone()])
-}
 
 /// The same fixed-time lights by SUMO alone and through our client: every number of every trip is the same.
 #[test]
@@ -131,11 +50,12 @@ fn trips_are_those_of_sumo_alone() {
         let start = line.find(&format!(" {key}=\"")).unwrap() + key.len() + 3;
         line[start..].split('"').next().unwrap().to_string()
     };
-    let alone: BTreeMap<String, [String; 6]> = text
+    let alone: BTreeMap<String, [String; 7]> = text
         .lines()
         .filter(|l| l.contains("<tripinfo "))
         .map(|l| {
-            let keys = ["depart", "arrival", "duration", "timeLoss", "waitingTime", "waitingCount"];
+            let keys =
+                ["depart", "departDelay", "arrival", "duration", "timeLoss", "waitingTime", "waitingCount"];
             (attribute(l, "id"), keys.map(|k| attribute(l, k)))
         })
         .collect();
@@ -143,6 +63,7 @@ fn trips_are_those_of_sumo_alone() {
     let one = |t: &TripInfo| {
         let numbers = [
             number(t.depart),
+            number(t.depart_delay),
             number(t.arrival),
             number(t.duration),
             number(t.time_loss),
@@ -152,47 +73,39 @@ fn trips_are_those_of_sumo_alone() {
         (t.id.clone(), numbers)
     };
     // By vehicle: which two arrive in the same second is no part of a trip.
-    let through: BTreeMap<String, [String; 6]> = ours.trips().iter().map(one).collect();
+    let through: BTreeMap<String, [String; 7]> = ours.trips().iter().map(one).collect();
     assert!(alone.len() > 100 && through.len() == ours.trips().len(), "{}", alone.len());
     for (id, numbers) in &alone {
         assert_eq!(through.get(id), Some(numbers), "vehicle {id}");
     }
     assert_eq!(through.len(), alone.len());
-    let mean: f64 = alone.values().map(|t| t[3].parse::<f64>().unwrap()).sum::<f64>() / alone.len() as f64;
+    let mean: f64 = alone.values().map(|t| t[4].parse::<f64>().unwrap()).sum::<f64>() / alone.len() as f64;
     println!("{} trips, mean time loss {mean:.6} s, by both", alone.len());
     assert!((ours.totals().unwrap().time_loss - mean).abs() < 1e-9);
 }
 
-/// At light load and without driver noise a turned city with turned demand and turned phases has the same trips.
+/// Cars that come in late because the way in is full: nobody is left outside at the end, and no other measure knows of it.
 #[test]
-fn turned_cities_have_the_same_trips() {
-    if sumo().is_none() {
-        return;
-    }
-    let light = settings().with("noise", 0.0).with("flow", 200.0);
-    let mut city = world(&light);
-    city.reset(&mut stream(5)).unwrap();
-    let found = city.city().unwrap().clone();
-    let options = Options::of(&light).unwrap();
-    let trips = demand::draw(&found, &options.flow, &mut stream(5));
-    let choose = |step: usize, agent: usize| (step / 2 * 3 + agent * 5) % 8;
-    city.begin_with(trips.clone(), 8).unwrap();
-    let rewards = run(&mut city, choose);
-    let first: Vec<TripInfo> = city.trips().to_vec();
-    assert!(first.len() > 80, "{}", first.len());
-    for (k, turn) in symmetry::turns(&found).into_iter().enumerate() {
-        let turn = turn.unwrap();
-        let mut back = [0; 4];
-        turn.junctions.iter().enumerate().for_each(|(i, &to)| back[to] = i);
-        city.begin_with(demand::turned(&trips, &turn), 8).unwrap();
-        let turned = run(&mut city, |step, agent| symmetry::turned_phase(k + 1, choose(step, back[agent])));
-        let same = first.iter().zip(city.trips()).filter(|(a, b)| a == b).count();
-        println!("{} quarter turns: {same} of {} trips are the same", k + 1, first.len());
-        assert_eq!((same, city.trips().len()), (first.len(), first.len()));
-        for (a, b) in rewards.iter().zip(&turned) {
-            assert!((a.reward - b.reward).abs() < 1e-9);
-        }
-    }
+fn a_jam_outside_is_measured() {
+    let Some(install) = sumo() else { return };
+    let folder = Temp::new("outside");
+    let files = files(&install, &folder, 0.0);
+    // Thirty cars that want to come in at once, on a way that takes one every second or two, and turn right.
+    let car = |k: usize| {
+        format!(
+            "<vehicle id='{k}' depart='0' departSpeed='max'><route edges='left0A0 left0A0.140.00 A0bottom0'/></vehicle>"
+        )
+    };
+    std::fs::write(&files[1], format!("<routes>{}</routes>", (0..30).map(car).collect::<String>())).unwrap();
+    let mut city = world(&of_files(&files));
+    city.begin_with(vec![], 84).unwrap();
+    run(&mut city, |_, _| 0);
+    let totals = city.totals().unwrap();
+    println!("{totals:?}");
+    let late = city.trips().iter().map(|t| t.depart).sum::<f64>() / 30.0;
+    assert_eq!((city.trips().len(), totals.not_inserted, totals.teleports), (30, 0.0, 0.0));
+    assert!(late > 20.0 && (totals.depart_delay - late).abs() < 1e-9, "{late}");
+    assert!(totals.time_loss < late, "{totals:?}");
 }
 
 #[test]
@@ -214,6 +127,7 @@ fn episodes_depend_on_seed_and_index_alone_and_every_controller_plays() {
             "stops",
             "queue",
             "throughput",
+            "depart_delay",
             "not_inserted",
             "teleports",
         ] {
@@ -421,42 +335,6 @@ fn input_that_sumo_refuses_is_said_in_its_words() {
     if full.exists() {
         let grid = Options::of(&settings()).unwrap();
         assert!(grid.generate(&install, &full.join("x")).unwrap_err().to_string().contains("netgenerate"));
-    }
-}
-
-/// The groups that are found for grids that netgenerate makes, at several sizes and with other lanes.
-#[test]
-fn generated_grids_have_the_symmetry_that_is_declared() {
-    let Some(install) = sumo() else { return };
-    let folder = Temp::new("grids");
-    for (rows, cols, lanes, turns, group) in [
-        (3, 3, 1, 1, "C4"),
-        (4, 4, 1, 1, "C4"),
-        (2, 3, 1, 1, "C2"),
-        (2, 2, 3, 0, "C4"),
-        (3, 3, 2, 1, "C4"),
-        (1, 1, 1, 1, "C4"),
-    ] {
-        let settings = settings()
-            .with("rows", rows as usize)
-            .with("cols", cols as usize)
-            .with("lanes", lanes as usize)
-            .with("turn_lanes", turns as usize);
-        let options = Options::of(&settings).unwrap();
-        let path = folder.0.join(format!("{rows}{cols}{lanes}{turns}.net.xml"));
-        options.generate(&install, &path).unwrap();
-        let city = equimarl_sumo::City::new(equimarl_sumo::Net::read(&path).unwrap()).unwrap();
-        let found = symmetry::turns(&city);
-        println!("{rows} x {cols}, {lanes} + {turns} lanes: {}", symmetry::words(&found));
-        assert_eq!(symmetry::group(&found), group, "{}", symmetry::words(&found));
-        assert_eq!(SumoDefinition.symmetries(&settings).largest, group);
-        // What was declared before there was a net is what the net has.
-        let declared = Declared::new(&options, &group.parse().unwrap()).unwrap();
-        declared.check(&city).unwrap();
-        assert_eq!(declared.neighbours, city.neighbours);
-        let moves = declared.spec.agent_moves.clone().unwrap();
-        let quarter = if group == "C4" { 0 } else { 1 };
-        assert_eq!(moves[0], found[quarter].as_ref().unwrap().junctions);
     }
 }
 

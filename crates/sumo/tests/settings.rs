@@ -65,3 +65,51 @@ fn paths_with_a_comma_are_refused() {
         assert!(error.contains("comma") && error.contains("a,b"), "{error}");
     }
 }
+
+/// What SUMO would refuse in the first episode is refused before there is a run; SUMO has the last word on what is not understood.
+#[test]
+fn routes_that_do_not_fit_are_refused_before_there_is_a_run() {
+    let path = std::env::temp_dir().join(format!("equimarl-fit-{}.rou.xml", std::process::id()));
+    let usual = usual().with("net", NET).with("routes", path.to_str().unwrap()).with("duration", 300usize);
+    let made = |text: &[u8], begin: usize| {
+        std::fs::write(&path, text).unwrap();
+        let made = SumoDefinition.make(&usual.clone().with("begin", begin), &"C4".parse().unwrap(), 1);
+        made.err().map_or(String::new(), |error| error.to_string())
+    };
+    let ok = "<route edges='left0A0 left0A0.140.00'/>";
+    let car = |depart: &str, route: &str| format!("<vehicle id='v' depart='{depart}'>{route}</vehicle>");
+    let nowhere = "<route edges='left0A0 nowhere'/>";
+    for (text, begin, part) in [
+        (car("0", ok), 0, ""),
+        (car("0", nowhere), 0, "vehicle v takes the road nowhere"),
+        (format!("<route id='r' edges='nowhere'/>{}", car("0", ok)), 0, "route r takes the road nowhere"),
+        ("<trip id='t' depart='0' from='nowhere' to='left0A0'/>".into(), 0, "trip t takes the road nowhere"),
+        (
+            "<flow id='f' end='9' from='left0A0' to='A0B0' via='nowhere' number='2'/>".into(),
+            0,
+            "flow f takes",
+        ),
+        // Nobody reads as far as that.
+        (car("0", ok) + &car("300", ok) + &car("400", nowhere), 0, ""),
+        (car("301", ok), 0, "no vehicle departs from second 0 to 300"),
+        (car("299", ok), 300, "no vehicle departs from second 300 to 600"),
+        (car("299", ok) + &car("300", ok), 300, ""),
+        (format!("<flow id='f' begin='0' end='300' number='2'>{ok}</flow>"), 300, "no vehicle departs"),
+        (format!("<flow id='f' begin='0' end='301' number='2'>{ok}</flow>"), 300, ""),
+        (format!("<flow id='f' number='2'>{ok}</flow>"), 300, ""),
+        // Times in words, and who comes on foot, are left to SUMO.
+        (car("0:00:10", ok), 7200, ""),
+        ("<person id='p' depart='0'/>".into(), 0, ""),
+        (String::new(), 0, "is it a file of routes"),
+    ] {
+        let said = made(format!("<routes>{text}</routes>").as_bytes(), begin);
+        assert!(
+            said.contains(part) && said.is_empty() == part.is_empty() && !said.contains('\n'),
+            "{text}: {said}"
+        );
+    }
+    for text in [&b"no routes at all"[..], &[0x1f, 0x8b, 8, 0, 255]] {
+        assert_eq!(made(text, 0), "");
+    }
+    std::fs::remove_file(path).unwrap();
+}

@@ -5,6 +5,8 @@ import { difference, h, number, s } from "./dom.js";
 const SEEN = 9;
 /** More numbers of one agent are not listed. */
 const NUMBERS = 24;
+/** Features that differ by less are the same. */
+const SAME = 1e-4;
 
 /** The agents that are shown: all of a small team, or the chosen one with those that it hears. The chosen one is first. */
 export function shown(view, chosen) {
@@ -108,8 +110,11 @@ export function features(container, note, { here, twin, agent }) {
       ? `The last ${channels} features of agent ${agent}, here and in the turned world. Nothing ties them together.`
       : `The last ${channels} features of agent ${agent}.`;
   } else if (twin && twin.columns) {
+    const image = (k) => twin.features.values[k - (k % own.columns) + twin.columns[k % own.columns]];
+    const same = own.values.every((v, k) => Math.abs(v - image(k)) < SAME * Math.max(1, Math.abs(v)));
     note.textContent = `The last features of agent ${agent}: ${channels} channels, each with a number for every turn that the network knows. `
-      + "In the turned world the same numbers stand in other rows. That is all that happens, in every layer.";
+      + (same ? "In the turned world the same numbers stand in other rows. That is all that happens, in every layer."
+        : "In the turned world other numbers stand in other rows: the network, or what it is told, did not turn along.");
   } else {
     note.textContent = `The last features of agent ${agent}: ${channels} channels, each with a number for every turn that the network knows.`
       + (twin ? " This turn is none of them, so its twin's features are others." : "");

@@ -21,7 +21,8 @@ const OPENING = 16;
 
 const now = {
   // `made` is an untrained team that was made to be compared with another, `back` the way back from it.
-  worlds: [], list: [], made: null, back: null, model: null, mode: "symmetry", element: "r", agent: 0, episode: 0,
+  // `along` says whether what breaks the symmetry is turned along; null leaves that to the team.
+  worlds: [], list: [], made: null, back: null, model: null, mode: "symmetry", element: "r", along: null, agent: 0, episode: 0,
   answer: null, steps: 0, total: 0, end: "running", history: [], playing: false, edited: false,
 };
 const here = new Board(document.querySelector("#here svg"), { changed: edit, picked, dropped });
@@ -95,7 +96,7 @@ function compared() {
 export function choose(model) {
   const old = current();
   const same = old && now.answer && old.world === model.world && JSON.stringify(old.settings) === JSON.stringify(model.settings);
-  now.model = model.id;
+  Object.assign(now, { model: model.id, along: null });
   if (model.of) now.made = model;
   offer();
   compared();
@@ -150,7 +151,8 @@ function problem(text) {
 function question(more) {
   return {
     model: now.model, settings: fields.read($("settings")), seed: fields.numberIn($("seed")), episode: now.episode, greedy: $("greedy").checked,
-    pictures: details.shown(now.answer?.here, now.agent), ...(twinned() ? { element: now.element } : {}), ...more,
+    pictures: details.shown(now.answer?.here, now.agent), ...(twinned() ? { element: now.element } : {}),
+    ...(now.along === null ? {} : { along: now.along }), ...more,
   };
 }
 
@@ -185,7 +187,10 @@ function empty({ items }) {
 async function look(state = now.answer?.state, edit = undefined) {
   if (!now.answer) return;
   const before = performance.now();
+  const { measure, alarms } = now.answer;
   now.answer = await ask("/api/episode", question({ state, edit, streams: now.answer.streams }));
+  // What an episode came to is measured by its last step, and stays until something is changed.
+  if (now.end !== "running" && !edit) Object.assign(now.answer, { measure, alarms });
   problem("");
   draw();
   // From the question to the drawn answer, in milliseconds.
@@ -280,7 +285,7 @@ function draw(before, glide) {
   const { answer } = now;
   const { here: view, twin, state, world } = answer;
   say($("refused"), "");
-  say($("hint"), hint(view.scene));
+  say($("hint"), state?.live ? "" : hint(view.scene));
   say($("edges"), view.scene.torus ? "A torus: opposite edges are joined. What leaves on one side comes back on the other." : "");
   here.svg.setAttribute("aria-label", `The world as it is: ${answer.title}`);
   $("assumed").hidden = !answer.assumed;
@@ -303,6 +308,8 @@ function draw(before, glide) {
   say($("extra-name"), answer.measure?.name.replaceAll("_", " ") ?? "");
   say($("extra"), answer.measure ? number(answer.measure.value, 2) : "");
   $("extra-name").title = answer.measure?.title ?? "";
+  alarms(answer.alarms);
+  say($("subtitle"), subtitle());
   $("ending").hidden = now.end === "running";
   if (now.end !== "running") say($("ending"), `${ENDINGS[now.end]} The return is ${number(now.total, 3)}. Play begins a new episode.`);
   const scene = read(view.scene);
@@ -310,6 +317,14 @@ function draw(before, glide) {
   const agents = view.probabilities.length;
   say($("agents-note"), agents > 9 ? `${agents} agents; here the chosen one and those that it hears. Click another one in the world.` : "");
   details.features($("features"), $("inside-note"), { here: view, twin, agent: now.agent });
+}
+
+/** What hides failures if nobody looks stands beside what is measured, and is coloured where there is some. */
+function alarms(list) {
+  const one = ({ name, title, value }) => h("div", { class: value > 0 ? "alarm bad" : "alarm", title: value === null ? `${title}; known at the end` : title },
+    h("dt", {}, name.replaceAll("_", " ")), h("dd", { "data-alarm": name }, number(value, 2)));
+  for (const old of $("score").querySelectorAll(".alarm")) old.remove();
+  $("score").append(...list.map(one));
 }
 
 const ENDINGS = { terminated: "The episode is over.", truncated: "The episode was cut off at its step limit.",
@@ -350,37 +365,53 @@ function turn(name) {
 }
 
 function verdict() {
-  const { twin } = now.answer;
+  const { twin, cause } = now.answer;
   elements();
+  $("cause").hidden = !cause;
+  $("along").checked = cause?.along ?? false;
   if (!twin) return;
   const element = now.answer.elements.find((e) => e.name === twin.element);
   say($("word"), element.words);
   const holds = twin.difference < ROUNDING && twin.value_difference < ROUNDING;
   const box = $("verdict");
-  box.dataset.holds = holds ? "yes" : "no";
+  // Who is told what breaks the symmetry turns with it only.
+  const fixed = !holds && element.built_in && cause?.told && !cause.along;
+  box.dataset.holds = holds ? "yes" : fixed ? "fixed" : "no";
   box.dataset.difference = String(twin.difference);
   say($("difference"), difference(twin.difference));
   say($("value-difference"), difference(twin.value_difference));
-  let text = "It turns with the world. What is left is rounding.";
+  let text = `It turns with the world${cause?.along ? " and what breaks its symmetry" : ""}. What is left is rounding.`;
   if (element.identity) text = "Nothing was turned, so nothing can differ.";
-  else if (!holds && kindOf(current()) === "equivariant" && !element.built_in) text = "It breaks: this turn is not built into the network.";
+  else if (fixed) text = "NOT equivariant while what breaks the symmetry is held fixed, as it should be: this network is told of it.";
+  else if (!holds && turns(current()) && !element.built_in) text = "It breaks: this turn is not built into the network.";
   else if (!holds) text = "It breaks: turned, the same situation gets another answer.";
   say($("judgement"), text);
   if (!now.playing) say($("spoken"), `Largest difference ${difference(twin.difference)}. ${text}`);
 }
 
-const SUBTITLES = {
-  symmetry: "Left a state, right the same state turned. The network looks at each by itself: with the symmetry built in, every arrow turns along, and the number is rounding.",
-  episode: "Arrows and bars are what agents want; dots are messages between neighbours, round after round. Drag anything and see the policy change its mind.",
-};
+/** Whether some turn is built into the network of a team. */
+const turns = (team) => kindOf(team) === "equivariant" || now.answer.elements.some((e) => e.built_in && !e.identity);
+
+/** What is seen, of the world that is seen. */
+function subtitle() {
+  const { answer } = now;
+  if (twinned() && answer?.state?.live) return "This world does not save its states, so none can be turned: there is no twin beside it. Here the team plays.";
+  if (twinned()) return "Left a state, right the same state turned. The network looks at each by itself: with the symmetry built in, every arrow turns along, and the number is rounding.";
+  const seen = "Arrows and bars are what agents want; dots are messages between neighbours, round after round.";
+  if (!answer) return seen;
+  const edits = answer.here.scene.items.some((item) => item.handle) && !answer.state?.live;
+  if (edits) return `${seen} Drag anything and see the policy change its mind.`;
+  return `${seen} ${answer.state?.live ? "This world does not save its states, so nothing in it can be moved by hand." : "Nothing in this picture can be moved by hand."}`;
+}
 
 /** Shows one of the two views. */
 export function mode(view) {
   if (view === "runs") return pause();
   say($("title"), view === "symmetry" ? "Turn the world. Does the policy turn with it?" : "An episode");
-  say($("subtitle"), SUBTITLES[view]);
-  if (now.mode === view && now.answer) return;
+  const same = now.mode === view;
   now.mode = view;
+  say($("subtitle"), subtitle());
+  if (same && now.answer) return;
   if (now.answer) queue(() => look());
 }
 
@@ -438,6 +469,10 @@ $("model").addEventListener("change", () => {
   choose(find($("model").value));
 });
 $("find").addEventListener("input", offer);
+$("along").addEventListener("change", () => {
+  now.along = $("along").checked;
+  queue(() => look());
+});
 $("seed").addEventListener("change", () => {
   pause();
   now.episode = 0;

@@ -46,7 +46,12 @@ impl Fields {
 
     /// True or false; false if it is not there.
     pub fn flag(&mut self, key: &'static str) -> Answer<bool> {
-        Ok(self.read(key, || "true or false".into(), Value::as_bool)?.unwrap_or(false))
+        Ok(self.choice(key)?.unwrap_or(false))
+    }
+
+    /// True or false, if it is there.
+    pub fn choice(&mut self, key: &'static str) -> Answer<Option<bool>> {
+        self.read(key, || "true or false".into(), Value::as_bool)
     }
 
     /// A text.

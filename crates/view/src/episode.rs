@@ -12,7 +12,7 @@ use crate::models::Model;
 use crate::{look, settings, symmetry};
 use equimarl_learn::{Choice, check_fit, decide};
 use equimarl_worlds::scene::Edit;
-use equimarl_worlds::{End, Envs, GroupAction, Joint, Purpose, Registry, Stream, StreamState};
+use equimarl_worlds::{End, Envs, ExactEnvs, GroupAction, Joint, Purpose, Registry, Stream, StreamState};
 use serde_json::{Map, Value, json};
 use std::time::Instant;
 
@@ -43,6 +43,8 @@ pub(crate) struct Ask {
     greedy: bool,
     /// The turn of the twin, by name.
     element: Option<String>,
+    /// Whether what breaks the world's symmetry is turned along; by default for teams that are told of it.
+    along: Option<bool>,
     /// Agents of which it is wanted what they see, the first one with its features.
     pictures: Vec<usize>,
 }
@@ -64,6 +66,7 @@ impl Ask {
             step: fields.flag("step")?,
             greedy: fields.flag("greedy")?,
             element: fields.text("element")?,
+            along: fields.choice("along")?,
             pictures: fields.list("pictures", "agents, by their numbers", agent)?.unwrap_or_default(),
         };
         fields.done()?;
@@ -136,7 +139,7 @@ fn play(
     [mut chance, mut choice]: [Stream; 2],
 ) -> Answer<(Value, End)> {
     let policy = &model.policy;
-    let saves = envs.exact().is_some();
+    let (saves, caused) = (envs.exact().is_some(), envs.exact().is_some_and(ExactEnvs::has_cause));
     let mut answer = json!({});
     let tokens = look::tokens(policy, envs);
     let mut actions = Joint::default();
@@ -172,12 +175,19 @@ fn play(
         answer["asymmetry"] = json!(model.asymmetry);
     }
     answer["measure"] = look::measure(envs, end);
+    answer["alarms"] = look::alarms(envs, end);
     answer["here"] = look::view(policy, envs, &actions, (&said, &layers), &ask.pictures)?;
     answer["elements"] = symmetry::elements(policy, &acts)?;
+    // A network that is told what breaks the symmetry turns with it, and not without.
+    let told = !policy.config().interface.cause.is_empty();
+    let along = caused && ask.along.unwrap_or(told);
+    if caused {
+        answer["cause"] = json!({ "told": told, "along": along });
+    }
     // Only a state that can be transformed has a twin.
     if let Some(name) = ask.element.as_ref().filter(|_| saves) {
         let team = (policy, &acts);
-        answer["twin"] = symmetry::twin(team, envs, &actions, &said, name, &ask.pictures)?;
+        answer["twin"] = symmetry::twin(team, envs, &actions, &said, (name, along), &ask.pictures)?;
     }
     Ok((answer, end))
 }

@@ -5,7 +5,7 @@ use equimarl_group::{Group, Rep, Symmetry};
 use equimarl_learn::observe_with;
 use equimarl_nn::{Features, Gaussian, Policy, PolicyOutput, Sharing};
 use equimarl_worlds::scene::{ActionMark, Scene};
-use equimarl_worlds::{Edges, End, Envs, Joint, Spec, Token};
+use equimarl_worlds::{Edges, End, Envs, Joint, Measure, Spec, Token};
 use serde_json::{Map, Value, json};
 
 /// What is seen by so many agents in one answer.
@@ -76,6 +76,14 @@ pub(crate) fn measure(envs: &dyn Envs, end: End) -> Value {
     let Some((which, measure)) = envs.spec().first_measure() else { return Value::Null };
     let value = envs.world(0).measure(which, end);
     json!({ "name": measure.name, "title": measure.title, "unit": measure.unit, "value": value })
+}
+
+/// What hides failures if nobody looks, as it is now.
+pub(crate) fn alarms(envs: &dyn Envs, end: End) -> Value {
+    let spec = envs.spec();
+    let all = spec.measures.iter().enumerate().filter(|(_, m)| spec.alarms.contains(&m.name) && !m.first);
+    let one = |(which, measure): (usize, &Measure)| json!({ "name": measure.name, "title": measure.title, "unit": measure.unit, "value": envs.world(0).measure(which, end) });
+    all.map(one).collect()
 }
 
 /// What the page draws of a state to which `actions` led, if any did.

@@ -42,13 +42,14 @@ fn in_network(own: &Group, acts: &GroupAction, g: Element) -> Option<Element> {
     own.elements().find(|&h| alike == 1 && known.matrix(h) == plane.matrix(g))
 }
 
-/// The twin of a state, what the policy says there, and how far that is from what it should say.
+/// The twin of a state, what the policy says there, and how far that is from what it should say. What breaks the symmetry is
+/// turned along, or held fixed.
 pub(crate) fn twin(
     (policy, acts): (&Policy, &GroupAction),
     envs: &dyn Envs,
     taken: &Joint,
     said: &PolicyOutput,
-    name: &str,
+    (name, along): (&str, bool),
     pictured: &[usize],
 ) -> Answer<Value> {
     let group = &acts.group;
@@ -59,7 +60,7 @@ pub(crate) fn twin(
         return Err(Refusal::impossible("this world cannot be turned as a whole"));
     }
     let exact = envs.exact().ok_or_else(|| Refusal::impossible("this world cannot be turned"))?;
-    let turned = exact.transformed(g)?;
+    let turned = if along { exact.transformed_along(g)? } else { exact.transformed(g)? };
     let tokens = Token::transformed(&look::tokens(policy, envs), acts, g);
     let (there, there_layers) = forward(policy, &*turned, &tokens)?;
     let (agents, actions) = (envs.spec().agents, policy.actions());

@@ -74,7 +74,19 @@ fn it_is_played_and_shows_what_agents_see_as_numbers() {
         next["step"] = json!(true);
         now = page.episode(next);
         assert_eq!(now["end"], if step == 29 { "truncated" } else { "running" });
+        // What the world calls an alarm stands beside what it shows first, as soon as it is known.
+        let alarm = &now["alarms"][0];
+        assert_eq!(
+            (&alarm["name"], &alarm["title"]),
+            (&json!("aground"), &json!("boats that end at the shore"))
+        );
+        let boats: Vec<[i32; 2]> = serde_json::from_value(now["state"]["boats"].clone()).unwrap();
+        let ashore = boats.iter().filter(|boat| boat.iter().any(|v| v.abs() == 3)).count();
+        assert_eq!(alarm["value"], if step == 29 { json!(ashore as f64) } else { Value::Null });
+        assert_eq!(now["alarms"].as_array().unwrap().len(), 1);
     }
+    // Nothing breaks its symmetry, so nothing can be turned along.
+    assert_eq!(now["cause"], Value::Null);
     let more = json!({ "model": MODEL, "settings": { "boats": 5, "gain": 2, "calm": false, "flag": "red" } });
     assert_eq!(page.episode(more)["here"]["probabilities"].as_array().unwrap().len(), 5);
 }

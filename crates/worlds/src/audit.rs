@@ -200,7 +200,7 @@ fn audit_under<W: Exact>(world: &W, acts: Result<GroupAction>, how: &Auditing) -
         for (check, found) in checks.iter_mut().zip(&mut found) {
             let rules = if found.is_none() { check.step(&acts, &taken) } else { Ok(()) };
             // Sizes are means over all states, also after the first failure.
-            let laws = check.laws(&acts, &taken);
+            let laws = check.laws(&acts, &taken, found.is_none() && rules.is_ok());
             if let Err(text) = rules.and(laws)
                 && found.is_none()
             {
@@ -226,7 +226,7 @@ fn audit_under<W: Exact>(world: &W, acts: Result<GroupAction>, how: &Auditing) -
     let actions = |g: Element| Some(Verdict::of(broken_region(spec.actions.vectors()?, &acts, g)));
     // Turns by any angle have no law of a step's draws to compare with.
     let size = |g: Element| match acts.turn(g) {
-        None => state.start_variation(g).map(|size| if how.cause { 0.0 } else { size }),
+        None => state.start_variation(g, how.cause),
         Some(_) => None,
     };
     let sizes: Vec<Option<f64>> = elements.clone().map(size).collect();

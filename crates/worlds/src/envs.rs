@@ -142,6 +142,8 @@ pub trait ExactEnvs {
     /// # Errors
     /// If g does not map one of them to itself.
     fn transformed(&self, g: Element) -> Result<Box<dyn Envs>>;
+    /// Whether there is something that breaks the symmetry and can be transformed along.
+    fn has_cause(&self) -> bool;
     /// The same, with what breaks the symmetry transformed, too.
     ///
     /// # Errors
@@ -286,6 +288,10 @@ impl<W: Exact> ExactEnvs for EnvBatch<W> {
             *world = world.turned(turn)?;
         }
         Ok(Box::new(other))
+    }
+
+    fn has_cause(&self) -> bool {
+        self.worlds()[0].has_cause()
     }
 
     fn transformed_along(&self, g: Element) -> Result<Box<dyn Envs>> {

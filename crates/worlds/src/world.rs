@@ -251,9 +251,14 @@ pub trait Exact: World + Clone + 'static {
     /// Transforms what breaks the symmetry ([`World::cause`]), which [`Exact::transformed`] leaves as it is.
     fn transform_cause(&mut self, _g: Element) {}
 
-    /// The total variation between what is drawn at the start of an episode and the transformed draw, per step if it is drawn for
-    /// every step; nothing if the world does not say.
-    fn start_variation(&self, _g: Element) -> Option<f64> {
+    /// Whether [`Exact::transform_cause`] can change something.
+    fn has_cause(&self) -> bool {
+        !self.spec().cause.is_empty()
+    }
+
+    /// The total variation between the transformed law of what is drawn at the start of an episode and the law in the transformed
+    /// world, whose cause is transformed along or not; per step if it is drawn for every step; nothing if the world does not say.
+    fn start_variation(&self, _g: Element, _along: bool) -> Option<f64> {
         None
     }
 
@@ -296,7 +301,8 @@ pub trait Exact: World + Clone + 'static {
 
     /// How likely an episode is to start in this state, up to a factor; nothing if the world does not say. An audit compares it
     /// with that of the transformed state: where the law of the start has less symmetry than the rules, training meets other
-    /// states than their transformed ones, though the best policy is as symmetric as the rules.
+    /// states than their transformed ones, though what is best in a state is as symmetric as the rules. (Agents that see only a part
+    /// of the state may still do better if they know where it is likely to be.)
     fn start_density(&self) -> Option<f64> {
         None
     }

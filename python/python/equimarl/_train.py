@@ -79,7 +79,7 @@ def train(
     - a function that makes such environments, if they cannot be copied.
 
     `method` is ``equivariant`` (a network that has the symmetry), ``plain``, ``augment-full``, ``augment-random``, or ``relaxed`` for a
-    symmetry that is not quite one; worlds of ours also have ``cause`` and ``subgroup``, and the central ones of the paper. Everything else that the trainer knows is a keyword argument, too:
+    symmetry that is not quite one, with ``plain-wide`` to compare it with; worlds of ours also have ``cause`` and ``subgroup``, and the central ones of the paper. Everything else that the trainer knows is a keyword argument, too:
     ``discount``, ``environments``, ``rollout``, ``evaluate_every``, ...; ``preset="paper"`` are those of the paper.
 
     The run stands in the folder `out` (by default ``runs/WORLD-METHOD-SEED``), as the program `equimarl` writes it: its `report` and

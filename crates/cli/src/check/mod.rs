@@ -5,10 +5,10 @@ mod group;
 mod network;
 mod world;
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use clap::Subcommand;
 use equimarl_group::{Symmetry, Turn};
-use equimarl_worlds::{Purpose, Stream};
+use equimarl_worlds::{ExactEnvs, Purpose, Stream};
 use std::process::ExitCode;
 
 /// How many turns stand for all of SO2 or O2.
@@ -18,6 +18,15 @@ const TURNS: usize = 100;
 fn some_turns(symmetry: &Symmetry, seed: u64) -> Vec<Turn> {
     let mut stream = Stream::new(seed, Purpose::Audit, 2);
     (0..TURNS).map(|_| symmetry.any_turn(&mut || stream.unit())).collect()
+}
+
+/// Refuses `--transform-cause` where it would do nothing.
+fn has_cause(world: &dyn ExactEnvs) -> Result<()> {
+    ensure!(
+        world.has_cause(),
+        "nothing is known that breaks the symmetry of this world, so there is nothing to transform along"
+    );
+    Ok(())
 }
 
 #[derive(Subcommand)]

@@ -60,6 +60,11 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     let (network, envs, symmetry) = args.network_and_world()?;
     let (config, kind) = (network.config().clone(), network.config().kind);
     let policy = network.policy()?;
+    if args.transform_cause
+        && let Some(exact) = envs.exact()
+    {
+        super::has_cause(exact)?;
+    }
     let waiting = Waiting::for_("states", Some(args.states as u64));
     let at = |done| waiting.at(done as u64);
     let report = match symmetry.is_finite() {
@@ -108,8 +113,11 @@ impl Args {
             let trained = network::load(path, self.world.as_deref(), &self.size)?;
             let kind = trained.network.config().kind;
             ensure!(
-                self.method.is_none_or(|m| m.kind() == kind),
-                "the model is a {kind} network, not what --method says"
+                // With an infinite penalty a relaxed network is an equivariant one.
+                self.method.is_none_or(
+                    |m| m.kind() == kind || m == Method::Relaxed && kind == NetworkKind::Equivariant
+                ),
+                "the network of this model is called {kind}, and --method asks for another one"
             );
             let own = match kind.is_plain() {
                 true => self.usual_group(&trained.world)?,
@@ -173,7 +181,7 @@ fn text(report: &EquivarianceReport, asked: bool, (claimed, told): (bool, bool),
         .iter()
         .map(|e| {
             let mut row = row(e.element.clone(), e.policy_error, e.value_error);
-            row.extend(sized.then(|| format!("{:.4}", e.divergence.max(0.0))));
+            row.extend(sized.then(|| format!("{:.1e}", e.divergence.max(0.0))));
             row
         })
         .collect();

@@ -79,10 +79,8 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         // What has no such symmetry by its declaration is refused, and not a counterexample.
         GroupAction::of_turns(envs.spec(), &symmetry, &[])?;
     }
-    if args.transform_cause && envs.spec().cause.is_empty() {
-        bail!(
-            "nothing is known that breaks the symmetry of this world, so there is nothing to transform along"
-        );
+    if args.transform_cause {
+        super::has_cause(exact)?;
     }
     if let Some(name) = &args.controller {
         Named::new(name, envs.world(0))?;
@@ -113,6 +111,8 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         value["world"] = json!(name);
         value["group"] = json!(symmetry.name());
         value["seed"] = json!(args.seed);
+        value["controller"] = json!(how.controller.as_deref().unwrap_or("random"));
+        value["transform_cause"] = json!(args.transform_cause);
         for (i, file) in files.iter().enumerate().filter_map(|(i, f)| Some((i, f.as_ref()?))) {
             value["elements"][i]["counterexample"]["file"] = json!(file);
         }
@@ -133,7 +133,14 @@ fn own_audit(args: &Args, world: &str, group: &Group, found: OwnAudit) -> Result
         value["holds"] = json!(found.holds);
         print_json(&value)?;
     } else {
-        let verdict = if found.holds { "nothing speaks against it" } else { "does not have this symmetry" };
+        let left_out = found.report["not_checked"].as_array().is_some_and(|parts| !parts.is_empty());
+        let looked = found.report["elements"].as_array().is_none_or(|elements| !elements.is_empty());
+        let verdict = match (found.holds, looked, left_out) {
+            (false, ..) => "does not have this symmetry",
+            (true, false, _) => "nothing was checked",
+            (true, true, true) => "nothing speaks against it, as far as it was checked",
+            (true, true, false) => "nothing speaks against it",
+        };
         print(&format!("{world} under {group}\n\n{}\n{world}: {verdict}\n", found.text))?;
     }
     Ok(if found.holds { ExitCode::SUCCESS } else { ExitCode::FAILURE })
@@ -262,7 +269,8 @@ fn text(
             "has this symmetry in its rules, and not in what agents may do"
         }
         (false, true) => {
-            "has this symmetry but for the law of its start: the best policy has it, what training meets has not"
+            "has this symmetry but for the law of its start: what is best in a state has it, what is met has not, so agents that see only a part \
+             of the state may do better without it"
         }
         (false, false) => "does not have this symmetry",
     };

@@ -9,7 +9,9 @@
 //! and the episode is cut off like that. There are three reasons:
 //!
 //! - *symmetric*: a pair of a group element g and a permutation k of agents leaves all that is seen as it is, g s_i = s_k(i), and
-//!   moves actions. An equivariant policy has a_k(i) = g a_i there, so it cannot break the tie, however long it learns.
+//!   moves what the team does: it takes agents to others, or what an agent in its place does to something else. An equivariant policy
+//!   has a_k(i) = g a_i there, so whatever has to be done differently by these two it cannot do, however long it learns. That is
+//!   why it is stuck if such a thing has to be done; the margin beside it tells a tie from a preference.
 //! - *indifferent*: for some agent, the two largest probabilities are nearly the same.
 //! - *settled*: neither; the team prefers to stay as it is, because it is done or because it learned nothing better.
 //!
@@ -67,7 +69,9 @@ impl fmt::Display for Stuck {
         match (&self.pair, self.why) {
             (Some(pair), _) => write!(
                 f,
-                "{pair} leaves all that is seen as it is and moves actions, so no equivariant policy can break the tie"
+                "{pair} leaves all that is seen as it is, so an equivariant team cannot break this symmetry; its two best differ by \
+                 {:.1e} at least",
+                self.margin
             ),
             (None, Why::Settled) => write!(f, "it prefers that, by a margin of {:.4}", self.margin),
             (None, _) => write!(f, "the two best of agent {} differ by {:.1e}", self.agent, self.margin),

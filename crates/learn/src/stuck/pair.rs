@@ -2,7 +2,7 @@
 
 use super::sight::{Heard, Sight};
 use equimarl_group::Element;
-use equimarl_worlds::GroupAction;
+use equimarl_worlds::{GroupAction, Joint};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -45,9 +45,11 @@ impl fmt::Display for Pair {
     }
 }
 
-/// The first pair of one of these elements that leaves all that is seen as it is and moves actions.
+/// The first pair of one of these elements that leaves all that is seen as it is and moves what the team does, which is this: it
+/// takes agents to others, or what an agent in its place does to something else.
 pub(super) fn find(
     sight: &Sight,
+    actions: &Joint,
     acts: &GroupAction,
     shape: [usize; 3],
     elements: &[Element],
@@ -60,23 +62,25 @@ pub(super) fn find(
         if !same(&turned.cause, &sight.cause) {
             return None;
         }
-        let agents = Search::new(&turned, sight, moves_actions(acts, g)).first()?;
+        let agents = Search::new(&turned, sight, moved_by(acts, g, actions)).first()?;
         Some(Pair { element: acts.name(g), agents })
     })
 }
 
-/// Whether g moves some action of an agent that keeps its place.
-fn moves_actions(acts: &GroupAction, g: Element) -> bool {
+/// Which agents do what g takes to something else. A vector that is fixed by all that leaves what is seen as it is may be zero for
+/// that reason alone; so of vectors it is asked whether g moves any.
+fn moved_by(acts: &GroupAction, g: Element, actions: &Joint) -> Vec<bool> {
     let dim = acts.vector_dim();
     if dim == 0 {
-        return (0..acts.choices()).any(|a| acts.action(g, a) != a);
+        return actions.choices.iter().map(|&a| acts.action(g, a) != a).collect();
     }
-    (0..dim).any(|k| {
+    let moves = (0..dim).any(|k| {
         let (mut one, mut moved) = (vec![0.0; dim], vec![0.0; dim]);
         one[k] = 1.0;
         acts.vector(g, &one, &mut moved);
         one.iter().zip(&moved).any(|(a, b)| (a - b).abs() > f64::from(SAME))
-    })
+    });
+    vec![moves; actions.vectors.len() / dim]
 }
 
 fn same(one: &[f32], two: &[f32]) -> bool {
@@ -90,13 +94,13 @@ struct Search<'a> {
     /// The edge vectors between agents, \[who hears\]\[who is heard\]: transformed ones, and those here.
     from: Vec<Vec<Option<&'a [f32]>>>,
     to: Vec<Vec<Option<&'a [f32]>>>,
-    /// Whether a permutation that moves no agent is an answer.
-    still: bool,
+    /// Which agents do something else when they stay in their places.
+    moved: Vec<bool>,
     left: usize,
 }
 
 impl<'a> Search<'a> {
-    fn new(turned: &'a Sight, here: &'a Sight, still: bool) -> Search<'a> {
+    fn new(turned: &'a Sight, here: &'a Sight, moved: Vec<bool>) -> Search<'a> {
         let n = here.own.len();
         let fits = |i: usize, j: usize| {
             turned.tokens.get(i) == here.tokens.get(j)
@@ -104,7 +108,7 @@ impl<'a> Search<'a> {
                 && same_senders(&turned.heard[i], &here.heard[j])
         };
         let may = (0..n).map(|i| (0..n).filter(|&j| fits(i, j)).collect()).collect();
-        Search { may, from: between(turned), to: between(here), still, left: PATIENCE }
+        Search { may, from: between(turned), to: between(here), moved, left: PATIENCE }
     }
 
     fn first(mut self) -> Option<Vec<usize>> {
@@ -115,7 +119,7 @@ impl<'a> Search<'a> {
     fn place(&mut self, places: &mut Vec<usize>) -> bool {
         let i = places.len();
         if i == self.may.len() {
-            return self.still || places.iter().enumerate().any(|(i, &j)| i != j);
+            return places.iter().enumerate().any(|(i, &j)| i != j || self.moved[i]);
         }
         for j in self.may[i].clone() {
             if self.left == 0 {
@@ -178,6 +182,18 @@ fn same_senders(one: &[Heard], two: &[Heard]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Of drones: to stay is the same under every turn, to move is not.
+    #[test]
+    fn only_what_is_done_counts() {
+        let wildlife = equimarl_worlds::builtin().usual("wildlife").unwrap();
+        let envs = equimarl_worlds::builtin().make(&wildlife, &"C4".parse().unwrap(), 1).unwrap();
+        let acts = GroupAction::new(envs.spec()).unwrap();
+        let mut actions = Joint::of(envs.spec());
+        actions.choices.copy_from_slice(&[0, 1, 2]);
+        assert_eq!(moved_by(&acts, 1, &actions), [false, true, true]);
+        assert_eq!(moved_by(&acts, 0, &actions), [false; 3]);
+    }
 
     #[test]
     fn pairs_are_said_in_cycles() {

@@ -151,7 +151,11 @@ impl Watch {
         let last = self.past.iter().rev().take(period).map(|glimpse| glimpse.margin);
         let (margin, agent) = last.fold((f64::INFINITY, 0), |a, b| if b.0 < a.0 { b } else { a });
         let sight = Sight::of(here, &watcher.acts, watcher.told);
-        let pair = find(&sight, &watcher.acts, watcher.shape, &watcher.elements);
+        // A step that has come again and again is among those of the past.
+        let pair = self
+            .past
+            .back()
+            .and_then(|now| find(&sight, &now.actions, &watcher.acts, watcher.shape, &watcher.elements));
         let why = match (&pair, margin < MARGIN) {
             (Some(_), _) => Why::Symmetric,
             (None, true) => Why::Indifferent,

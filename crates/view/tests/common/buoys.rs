@@ -83,18 +83,28 @@ impl Lake {
             group.generators().iter().map(|&g| matrix(group, g)).collect::<Result<_>>()?;
         let plane =
             if turns.is_empty() { "2*trivial".into() } else { format!("matrix[{}]", turns.join("; ")) };
+        let found = Measure {
+            name: "found".into(),
+            title: "boats on buoys".into(),
+            unit: "boats".into(),
+            better: Better::Higher,
+            over: Over::Steps,
+            first: true,
+        };
+        let aground = Measure {
+            name: "aground".into(),
+            title: "boats that end at the shore".into(),
+            better: Better::Lower,
+            over: Over::Episode,
+            first: false,
+            ..found.clone()
+        };
         let spec = Spec {
             features: format!("trivial + {plane}"),
             senders: vec![Senders { kind: "buoy".into(), count: 2, features: "trivial".into() }],
             edge: plane,
-            measures: vec![Measure {
-                name: "found".into(),
-                title: "boats on buoys".into(),
-                unit: "boats".into(),
-                better: Better::Higher,
-                over: Over::Steps,
-                first: true,
-            }],
+            measures: vec![found, aground],
+            alarms: vec!["aground".into()],
             ..Spec::new(name, boats, group, actions)
         };
         Ok(Lake {
@@ -110,6 +120,10 @@ impl Lake {
 
     fn found(&self) -> usize {
         self.boats.iter().filter(|boat| self.buoys.contains(boat)).count()
+    }
+
+    fn aground(&self) -> usize {
+        self.boats.iter().filter(|boat| boat.iter().any(|v| v.abs() == self.half)).count()
     }
 
     fn inside(&self, place: &[i32; 2]) -> bool {
@@ -161,8 +175,11 @@ impl World for Lake {
         }
     }
 
-    fn measure(&self, which: usize, _: End) -> Option<f64> {
-        (which == 0).then(|| self.found() as f64)
+    fn measure(&self, which: usize, end: End) -> Option<f64> {
+        match which {
+            0 => Some(self.found() as f64),
+            _ => (end == End::Truncated).then(|| self.aground() as f64),
+        }
     }
 
     fn scene(&self) -> Result<Scene> {

@@ -34,23 +34,24 @@ impl Variation {
 /// What follows a joint action, as text, with its probability.
 type Law = BTreeMap<String, f64>;
 
-/// The total variation in one state; `None` if the world cannot list what can be drawn. `turned` is the transformed state, and
-/// `cause` whether what breaks the symmetry is transformed along.
+/// The total variation in one state; `None` if the world cannot list what can be drawn. `turned` is the transformed state,
+/// `cause` whether what breaks the symmetry is transformed along, and `rules` whether draws that correspond lead to states that
+/// correspond, as far as that was looked at.
 pub(super) fn variation<W: Exact>(
     g: Element,
     (state, turned): (&W, &W),
     (actions, turned_actions): (&[usize], &[usize]),
-    cause: bool,
+    (cause, rules): (bool, bool),
 ) -> Option<f64> {
     let here = state.chances()?;
     let there = turned.chances()?;
-    // Draws that correspond and are as likely lead to states that correspond: the rules are another check.
+    // Then it is enough that draws that correspond are as likely.
     let likely: BTreeMap<String, f64> = there.iter().map(|(chance, p)| (format!("{chance:?}"), *p)).collect();
     let alike = |(chance, p): &(W::Chance, f64)| {
         let image = format!("{:?}", state.transform_chance(g, chance));
         likely.get(&image).is_some_and(|q| (p - q).abs() < 1e-15)
     };
-    if here.len() == likely.len() && here.iter().all(alike) {
+    if rules && here.len() == likely.len() && here.iter().all(alike) {
         return Some(0.0);
     }
     let mut difference = Law::new();

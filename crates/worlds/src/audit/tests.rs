@@ -194,6 +194,9 @@ impl Exact for Broken {
         }
         Ok(Broken { world: self.world.transformed(g)?, ..self.clone() })
     }
+    fn chances(&self) -> Option<Vec<(usize, f64)>> {
+        self.world.chances()
+    }
     fn transform_chance(&self, g: Element, chance: &usize) -> usize {
         match self.flaw {
             Flaw::Chance => *chance,
@@ -304,6 +307,17 @@ fn declarations_that_contradict_themselves_are_not_audited() {
     }
 }
 
+/// Draws that correspond and are as likely say nothing about laws where the rules fail: the size of that is measured, too.
+#[test]
+fn rules_that_fail_have_a_size() {
+    let most = |flaw, g: usize| examine(flaw).elements[g].variation.unwrap().most;
+    // Some step down is taken for another step: the two laws have no reward in common.
+    assert!((most(Flaw::Reward, 1) - 1.0).abs() < 1e-12);
+    assert_eq!(most(Flaw::None, 1), 0.0);
+    // A poacher that goes anywhere with the same probability has a symmetric law, whatever its draws are said to become.
+    assert!(most(Flaw::Chance, 1) < 1e-12);
+}
+
 #[test]
 fn a_counterexample_can_be_replayed() {
     let report = examine(Flaw::Reward);
@@ -323,7 +337,7 @@ fn the_report_has_the_promised_keys() {
     let json = serde_json::to_value(examine(Flaw::Transform)).unwrap();
     let keys = |v: &Value| v.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
     assert_eq!(keys(&json), ["elements", "holds", "steps"]);
-    assert_eq!(keys(&json["elements"][0]), ["counterexample", "element", "holds"]);
+    assert_eq!(keys(&json["elements"][0]), ["counterexample", "element", "holds", "variation"]);
     assert!(json["elements"][0]["counterexample"].is_null());
     assert_eq!(json["elements"][3]["counterexample"]["text"], "the lane of row 2 has no image");
 }

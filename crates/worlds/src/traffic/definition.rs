@@ -58,7 +58,7 @@ impl registry::Definition for Definition {
                 "main_road",
                 usual.main_road,
                 "F",
-                "times the usual demand on one road; it breaks the symmetry",
+                "times the usual demand on one lane, the first; it breaks the symmetry",
             )
             .added_later(usual.main_road),
         ]

@@ -13,6 +13,7 @@
 use super::lanes::{Lane, Map};
 use super::{Traffic, TrafficOptions};
 use crate::error::{Error, Result};
+use crate::world::Exact;
 use equimarl_group::Element;
 
 /// The probability of an arrival at a lane.
@@ -73,15 +74,19 @@ impl Traffic {
         (0..map.lanes()).map(move |l| probability(options, map.lane(l), l == self.main))
     }
 
-    /// The total variation between the arrivals of one step and what g makes of them; how they are if `cause` turns along.
-    pub(super) fn arrivals_vary(&self, g: Element) -> Result<f64> {
+    /// The total variation between what g makes of the arrivals of one step, and the arrivals of this city, or of the one whose tilt
+    /// and main road were transformed along.
+    pub(super) fn arrivals_vary(&self, g: Element, along: bool) -> Result<f64> {
         let map: Map = self.map;
-        let here: Vec<f64> = self.demand().collect();
-        let mut there = vec![0.0; here.len()];
-        for (lane, p) in here.iter().enumerate() {
-            there[map.lane_index(self.acts.lane(g, map, map.lane(lane))?)] = *p;
+        let mut moved = vec![0.0; map.lanes()];
+        for (lane, p) in self.demand().enumerate() {
+            moved[map.lane_index(self.acts.lane(g, map, map.lane(lane))?)] = p;
         }
-        Ok(variation(&here.into_iter().zip(there).collect::<Vec<_>>()))
+        let mut there = self.clone();
+        if along {
+            there.transform_cause(g);
+        }
+        Ok(variation(&there.demand().zip(moved).collect::<Vec<_>>()))
     }
 }
 
@@ -126,7 +131,7 @@ mod tests {
         // To three digits, as they were worked out before there was code.
         for (tilt, expected) in [(0.1, 0.062), (0.2, 0.124), (0.4, 0.246), (0.8, 0.481)] {
             let world = Traffic::new(TrafficOptions { tilt, ..TrafficOptions::default() }).unwrap();
-            let found: Vec<f64> = (0..4).map(|g| world.arrivals_vary(g).unwrap()).collect();
+            let found: Vec<f64> = (0..4).map(|g| world.arrivals_vary(g, false).unwrap()).collect();
             assert_eq!((found[0], found[2]), (0.0, 0.0), "nothing, and the half turn");
             assert!((found[1] - expected).abs() < 6e-4, "{tilt}: {found:?}");
             assert!((found[1] - found[3]).abs() < 1e-15);
@@ -138,7 +143,8 @@ mod tests {
         let world = Traffic::new(TrafficOptions { main_road: 3.0, ..TrafficOptions::default() }).unwrap();
         // Two lanes differ, 0.3 and 0.1: by hand as above.
         for g in 1..4 {
-            assert!((world.arrivals_vary(g).unwrap() - 0.2).abs() < 1e-12);
+            assert!((world.arrivals_vary(g, false).unwrap() - 0.2).abs() < 1e-12);
+            assert_eq!(world.arrivals_vary(g, true).unwrap(), 0.0, "the road turns along");
         }
     }
 }

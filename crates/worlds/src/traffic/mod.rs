@@ -363,6 +363,11 @@ impl Exact for Traffic {
         Some(vec![((), 1.0)])
     }
 
+    /// Networks are told of a tilt only.
+    fn has_cause(&self) -> bool {
+        self.options.tilt != 0.0 || self.options.main_road != 1.0
+    }
+
     fn transform_cause(&mut self, g: Element) {
         if self.acts.swaps(g) {
             self.options.tilt = -self.options.tilt;
@@ -373,8 +378,8 @@ impl Exact for Traffic {
     }
 
     /// Of the arrivals of one step.
-    fn start_variation(&self, g: Element) -> Option<f64> {
-        self.arrivals_vary(g).ok()
+    fn start_variation(&self, g: Element, along: bool) -> Option<f64> {
+        self.arrivals_vary(g, along).ok()
     }
 
     /// The lights of the first step are of no weight in an episode of hundreds; the law of what arrives is.

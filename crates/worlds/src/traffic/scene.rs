@@ -12,6 +12,8 @@ use crate::world::{Edges, World};
 const BLOCK: Colour = Colour(241, 243, 240);
 const BLOCK_RIM: Colour = Colour(214, 219, 212);
 const LANE: Colour = Colour(205, 211, 217);
+/// The main road's lane.
+const MAIN: Colour = Colour(158, 192, 224);
 const CHEVRON: Colour = Colour(168, 177, 186);
 /// From far away: a block with six vehicles or more before its lights, and the bar along lanes that have green.
 const CROWDED: Colour = Colour(240, 150, 60);
@@ -48,6 +50,9 @@ pub(super) fn scene(world: &Traffic) -> Result<Scene> {
         } else {
             from_afar(&mut scene, world, junction);
         }
+    }
+    if let Some(words) = demand_words(world) {
+        scene = scene.caption(words);
     }
     if detailed {
         lanes(&mut scene, world);
@@ -86,6 +91,26 @@ fn green_at(world: &Traffic, junction: usize) -> String {
     format!("Junction {junction}: {lanes} have green")
 }
 
+/// Where more arrives than elsewhere; nothing if all roads are alike.
+pub(super) fn demand_words(world: &Traffic) -> Option<String> {
+    let options = world.options();
+    let rows = if options.tilt > 0.0 { "rows" } else { "columns" };
+    let tilt = (options.tilt != 0.0).then(|| format!("tilt {}: more along {rows}", options.tilt.abs()));
+    let main = main_road(world).map(|_| format!("main road: {} times the demand", options.main_road));
+    let parts: Vec<String> = tilt.into_iter().chain(main).collect();
+    (!parts.is_empty()).then(|| parts.join("; "))
+}
+
+/// The row or the column in which the main road runs, if there is one.
+pub(super) fn main_road(world: &Traffic) -> Option<(Option<usize>, Option<usize>)> {
+    if world.options().main_road == 1.0 {
+        return None;
+    }
+    let lane = world.map.lane(world.main);
+    let (row, col) = world.map.cell(lane, 0);
+    Some((lane.is_row().then_some(row), (!lane.is_row()).then_some(col)))
+}
+
 /// The middle of a junction in the picture.
 fn middle(world: &Traffic, junction: usize) -> [f32; 2] {
     corner(world, junction).map(|v| v + 3.5)
@@ -107,13 +132,17 @@ fn lanes(scene: &mut Scene, world: &Traffic) {
     let (rows, cols) = world.cells();
     let (width, height) = (cols as f32, rows as f32);
     let lane = |at: usize| at % PITCH == 2 || at % PITCH == 4;
+    let (main_row, main_col) = main_road(world).unwrap_or_default();
+    let colour = |main: bool| if main { MAIN } else { LANE };
     for row in (0..rows).filter(|&row| lane(row)) {
         let corner = [MARGIN, row as f32 + MARGIN + 0.05];
-        scene.add("lane", Shape::Rect { corner, size: [width, 0.9], radius: 0.1 }, LANE);
+        let shape = Shape::Rect { corner, size: [width, 0.9], radius: 0.1 };
+        scene.add("lane", shape, colour(main_row == Some(row)));
     }
     for col in (0..cols).filter(|&col| lane(col)) {
         let corner = [col as f32 + MARGIN + 0.05, MARGIN];
-        scene.add("lane", Shape::Rect { corner, size: [0.9, height], radius: 0.1 }, LANE);
+        let shape = Shape::Rect { corner, size: [0.9, height], radius: 0.1 };
+        scene.add("lane", shape, colour(main_col == Some(col)));
     }
     for junction in 0..world.agents() {
         let [x, y] = corner(world, junction);

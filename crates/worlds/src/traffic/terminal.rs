@@ -1,5 +1,6 @@
 //! The traffic world as text, for a terminal.
 
+use super::scene::{demand_words, main_road};
 use super::{Traffic, Vehicle};
 use crate::terminal::tinted;
 use std::collections::BTreeMap;
@@ -26,6 +27,7 @@ pub(super) fn terminal(world: &Traffic, colour: bool) -> String {
     let vehicles: BTreeMap<(usize, usize), Vehicle> =
         world.vehicles().into_iter().map(|v| ((v.row, v.col), v)).collect();
     let (rows, cols) = world.cells();
+    let (main_row, main_col) = main_road(world).unwrap_or_default();
     let mut text = String::new();
     for row in 0..rows {
         for col in 0..cols {
@@ -45,16 +47,23 @@ pub(super) fn terminal(world: &Traffic, colour: bool) -> String {
                 Some(one) => {
                     tinted(&format!("{} ", arrow(one)), &format!("{ground};{}", tint(one.waiting)), colour)
                 }
-                None => tinted(
-                    &format!("{} ", light.map_or('·', |(bar, red)| if red { bar } else { ' ' })),
-                    ground,
-                    colour,
-                ),
+                None => {
+                    let road = if main_row == Some(row) || main_col == Some(col) { '=' } else { '·' };
+                    let bar = light.map_or(road, |(bar, red)| if red { bar } else { ' ' });
+                    tinted(&format!("{bar} "), ground, colour)
+                }
             };
         }
         text.push('\n');
     }
-    text
+    text + &demand(world)
+}
+
+/// A line that says where more arrives than elsewhere, if it does.
+fn demand(world: &Traffic) -> String {
+    let Some(words) = demand_words(world) else { return String::new() };
+    let road = if main_road(world).is_some() { " (=)" } else { "" };
+    format!("{words}{road}\n")
 }
 
 /// If the cell is a stop line: the bar across its lane, and whether it is red.
@@ -112,5 +121,8 @@ fn overview(world: &Traffic, colour: bool) -> String {
         world.inside(),
         world.outside()
     );
+    if let Some(words) = demand_words(world) {
+        let _ = writeln!(text, "{words}");
+    }
     text
 }

@@ -2,12 +2,13 @@
 
 use super::{MOVES, STEPS, Wildlife};
 use crate::error::Result;
-use crate::scene::{ActionMark, AgentMark, Colour, Handle, Scene, Shape, Torus, visible};
+use crate::scene::{ActionMark, AgentMark, Colour, Handle, Item, Scene, Shape, Torus, visible};
 use crate::world::{Edges, World};
 
 const FIELD: Colour = Colour(240, 244, 234);
 const FIELD_LINE: Colour = Colour(211, 220, 200);
 const FIELD_RIM: Colour = Colour(150, 163, 135);
+const WIND: Colour = Colour(108, 122, 137);
 /// What the moves are called, in the order of [`STEPS`].
 const NAMES: [&str; MOVES] = ["stay", "down", "right", "up", "left"];
 /// Space around the field.
@@ -26,6 +27,10 @@ pub(super) fn scene(world: &Wildlife, actions: &[usize]) -> Result<Scene> {
     let side = grid as f32;
     let mut scene = Scene::new(side + 2.0 * MARGIN, side + 2.0 * MARGIN);
     field(&mut scene, grid);
+    if let Some(words) = wind_words(world) {
+        wind(&mut scene, world, &words);
+        scene = scene.caption(words);
+    }
     links(&mut scene, world);
     let size = (side / DETAILED as f32).max(1.0);
     let detailed = grid <= DETAILED;
@@ -84,6 +89,47 @@ fn field(scene: &mut Scene, grid: usize) {
         for (from, to) in [([at, MARGIN], [at, end]), ([MARGIN, at], [end, at])] {
             scene.add("cells", Shape::Line { from, to, width: 0.025 }, FIELD_LINE);
         }
+    }
+}
+
+/// Where the wind of this episode comes from, and how strong it is; nothing in a calm.
+pub(super) fn wind_words(world: &Wildlife) -> Option<String> {
+    let (from, strength) = world.wind()?;
+    let drawn = if world.wind.is_drawn() { " in this episode" } else { "" };
+    Some(format!("wind {strength} from the {from}{drawn}"))
+}
+
+/// Two arrows across the side that the wind comes from, the longer the stronger it is. They stand where they do so that a mirror
+/// along the wind exchanges them, and nobody takes one for a drone: never in the middle of a cell.
+fn wind(scene: &mut Scene, world: &Wildlife, words: &str) {
+    let Some((_, strength)) = world.wind() else { return };
+    let side = world.grid() as f32;
+    let (unit, half) = (side / 7.0, side / 2.0);
+    let [down, right] = STEPS[world.blows].map(|v| v as f32);
+    let (ahead, across) = ([right, down], [-down, right]);
+    let tail = 0.08 - MARGIN - half;
+    let tip = (0.35 + 1.15 * strength as f32) * unit - half;
+    let (neck, thin, wide) = (tip - 0.3 * unit, 0.045 * unit, 0.17 * unit);
+    for aside in [-side / 6.0, side / 6.0] {
+        let outline = [
+            (tail, -thin),
+            (neck, -thin),
+            (neck, -wide),
+            (tip, 0.0),
+            (neck, wide),
+            (neck, thin),
+            (tail, thin),
+        ];
+        let point =
+            |(a, s): (f32, f32)| [0, 1].map(|k| MARGIN + half + a * ahead[k] + (s + aside) * across[k]);
+        scene.push(Item {
+            name: "wind".into(),
+            shape: Shape::Polygon(outline.map(point).to_vec()),
+            fill: WIND,
+            rim: None,
+            title: Some(words.into()),
+            handle: None,
+        });
     }
 }
 

@@ -1,6 +1,7 @@
 //! The wildlife world as text, for a terminal.
 
-use super::Wildlife;
+use super::scene::wind_words;
+use super::{STEPS, Wildlife};
 use crate::terminal::tinted;
 use crate::world::{Edges, World};
 use std::collections::BTreeMap;
@@ -47,6 +48,15 @@ pub(super) fn terminal(world: &Wildlife, colour: bool) -> String {
     if grid > GRID {
         let (r, c) = (rows.end - 1, cols.end - 1);
         let _ = writeln!(text, "rows {}-{r} and columns {}-{c} of {grid} x {grid}", rows.start, cols.start);
+    }
+    if let Some(words) = wind_words(world) {
+        let arrow = match STEPS[world.blows] {
+            [1, _] => '↓',
+            [-1, _] => '↑',
+            [_, 1] => '→',
+            _ => '←',
+        };
+        let _ = writeln!(text, "{arrow} {words}");
     }
     if world.team() <= LISTED {
         text += &links(world);

@@ -53,6 +53,59 @@ fn lanes_in_the_picture_are_lanes_of_the_world() {
 }
 
 #[test]
+fn a_tilt_and_a_main_road_are_seen() {
+    let made = |tilt: f64, main_road: f64| {
+        Traffic::new(TrafficOptions { tilt, main_road, ..TrafficOptions::default() }).unwrap()
+    };
+    let captions = |world: &Traffic| -> Vec<String> {
+        let scene = world.scene().unwrap();
+        let caption = |item: &Item| match &item.shape {
+            Shape::Label { text, .. } if item.name == "caption" => Some(text.clone()),
+            _ => None,
+        };
+        scene.items().iter().filter_map(caption).collect()
+    };
+    // The corner of the lane that does not look as the others do.
+    let main = |world: &Traffic| -> Vec<[f32; 2]> {
+        let scene = world.scene().unwrap();
+        let lanes: Vec<&Item> = scene.items().iter().filter(|item| item.name == "lane").collect();
+        assert_eq!(lanes.len(), 8);
+        let usual = |item: &&&Item| lanes.iter().filter(|other| other.fill == item.fill).count() < 4;
+        let corner = |item: &&Item| match item.shape {
+            Shape::Rect { corner, .. } => corner,
+            _ => panic!("{item:?}"),
+        };
+        lanes.iter().filter(usual).map(corner).collect()
+    };
+    let usual = made(0.0, 1.0);
+    assert_eq!((captions(&usual), main(&usual)), (vec![], vec![]));
+    assert_eq!(usual.scene().unwrap().size(), [15.8, 15.8]);
+    assert_eq!(usual.terminal(false).unwrap().lines().count(), 15);
+
+    let tilted = made(0.4, 1.0);
+    assert_eq!((captions(&tilted), main(&tilted)), (vec!["tilt 0.4: more along rows".into()], vec![]));
+    assert!(tilted.terminal(false).unwrap().ends_with("\ntilt 0.4: more along rows\n"));
+    // A quarter turn to the left takes row 2 to column 2, if the road is turned along.
+    let both = made(0.4, 3.0);
+    assert_eq!(captions(&both), ["tilt 0.4: more along rows; main road: 3 times the demand"]);
+    assert_eq!(main(&both), [[0.4, 2.45]]);
+    let text = both.terminal(false).unwrap();
+    let marked: Vec<usize> =
+        text.lines().enumerate().filter(|(_, l)| l.contains("= =")).map(|(k, _)| k).collect();
+    assert_eq!(marked, [2], "{text}");
+    assert!(text.ends_with("main road: 3 times the demand (=)\n"), "{text}");
+    let mut turned = both.transformed(1).unwrap();
+    assert_eq!((captions(&turned), main(&turned)), (captions(&both), main(&both)));
+    turned.transform_cause(1);
+    assert_eq!(captions(&turned), ["tilt 0.4: more along columns; main road: 3 times the demand"]);
+    assert_eq!(main(&turned), [[2.45, 0.4]]);
+    let far =
+        Traffic::new(TrafficOptions { rows: 13, cols: 13, tilt: 0.4, ..TrafficOptions::default() }).unwrap();
+    assert_eq!(captions(&far), ["tilt 0.4: more along rows"]);
+    assert!(far.terminal(false).unwrap().ends_with("\ntilt 0.4: more along rows\n"));
+}
+
+#[test]
 fn a_red_light_is_on_the_stop_line() {
     let mut world = city(1, 1);
     for (phase, stopped) in [(0, [[2.4, 2.9], [5.4, 4.9]]), (1, [[2.9, 5.4], [4.9, 2.4]])] {

@@ -1,7 +1,7 @@
 //! What the world looks like, and how people change it by hand.
 
 use super::*;
-use crate::scene::{ActionMark, Edit, Scene};
+use crate::scene::{ActionMark, Edit, Scene, Shape};
 use proptest::prelude::*;
 
 /// The middle of a cell in the picture.
@@ -124,6 +124,100 @@ fn a_scene_says_that_its_edges_are_joined() {
     assert!(x - 1.0 < torus.corner[0]);
     let text = serde_json::to_string(&scene).unwrap();
     assert_eq!(serde_json::from_str::<Scene>(&text).unwrap(), scene);
+}
+
+/// The points of the wind's arrows: tails first, tips in the middle of the list.
+fn arrows(scene: &Scene) -> Vec<Vec<[f32; 2]>> {
+    let arrow = |item: &crate::scene::Item| match &item.shape {
+        Shape::Polygon(points) if item.name == "wind" => Some(points.clone()),
+        _ => None,
+    };
+    scene.items().iter().filter_map(arrow).collect()
+}
+
+fn labels(scene: &Scene) -> Vec<String> {
+    let label = |item: &crate::scene::Item| match &item.shape {
+        Shape::Label { text, .. } if item.name == "caption" => Some(text.clone()),
+        _ => None,
+    };
+    scene.items().iter().filter_map(label).collect()
+}
+
+#[test]
+fn the_wind_is_seen_in_the_picture_and_in_the_terminal() {
+    let calm = random(3, 7, 7);
+    let drawn = calm.scene().unwrap();
+    assert_eq!((drawn.count("wind"), drawn.count("caption"), drawn.size()), (0, 0, [7.8, 7.8]));
+    assert!(!calm.terminal(false).unwrap().contains("wind"));
+    for grid in [3, 5, 7, 9, 11, 103] {
+        for (from, blows, arrow) in [
+            ("north", [0.0, 1.0], '↓'),
+            ("east", [-1.0, 0.0], '←'),
+            ("south", [0.0, -1.0], '↑'),
+            ("west", [1.0, 0.0], '→'),
+        ] {
+            let mut long = vec![];
+            for strength in [0.2, 0.8] {
+                let world = random(3, grid, 7).in_wind(Wind::new(strength, from).unwrap()).unwrap();
+                let scene = world.scene().unwrap();
+                let words = format!("wind {strength} from the {from}");
+                assert_eq!(labels(&scene).join("|"), words);
+                assert!(world.terminal(false).unwrap().contains(&format!("\n{arrow} {words}\n")));
+                // They begin beside the field, on the side that it comes from, and point away from it.
+                let (arrows, side) = (arrows(&scene), grid as f32);
+                assert_eq!(arrows.len(), 2);
+                for points in &arrows {
+                    let tail = [0, 1].map(|k| (points[0][k] + points[6][k]) / 2.0);
+                    let way = [0, 1].map(|k| points[3][k] - tail[k]);
+                    long.push(way[0].hypot(way[1]));
+                    for k in 0..2 {
+                        assert!((way[k] - blows[k] * long[long.len() - 1]).abs() < 1e-4, "{way:?}");
+                        if blows[k] != 0.0 {
+                            let edge = if blows[k] > 0.0 { 0.08 } else { side + 0.72 };
+                            assert!((tail[k] - edge).abs() < 1e-3, "{tail:?}");
+                        }
+                        assert!((0.0..=side + 0.8).contains(&points[3][k]));
+                    }
+                }
+                // The field is where it was, and what can be held as well.
+                assert_eq!(scene.agents, random(3, grid, 7).scene().unwrap().agents);
+                assert!(scene.size()[1] > side + 0.8);
+            }
+            assert!(long[2] > long[0] && long[3] > long[1], "stronger is longer: {long:?}");
+        }
+    }
+}
+
+#[test]
+fn a_wind_that_is_drawn_says_so_and_turns_with_what_is_turned_along() {
+    let mut world = Wildlife::new(3, 7).unwrap().in_wind(Wind::new(0.4, "any").unwrap()).unwrap();
+    let mut sides = std::collections::BTreeSet::new();
+    for index in 0..40 {
+        world.reset(&mut Stream::new(1, Purpose::Audit, index)).unwrap();
+        sides.insert(labels(&world.scene().unwrap()).join(""));
+    }
+    let words =
+        ["east", "north", "south", "west"].map(|from| format!("wind 0.4 from the {from} in this episode"));
+    assert!(sides.iter().eq(&words), "{sides:?}");
+
+    let world = random(3, 7, 7).in_wind(Wind::new(0.4, "west").unwrap()).unwrap();
+    // A quarter turn to the left: what blew to the right blows up.
+    let fixed = world.transformed(1).unwrap();
+    let mut along = fixed.clone();
+    along.transform_cause(1);
+    assert_eq!(labels(&fixed.scene().unwrap()), ["wind 0.4 from the west"]);
+    assert_eq!(labels(&along.scene().unwrap()), ["wind 0.4 from the south"]);
+    assert_eq!(arrows(&fixed.scene().unwrap()), arrows(&world.scene().unwrap()));
+    let turn = |[x, y]: [f32; 2]| [y, 7.8 - x];
+    let mut turned: Vec<[f32; 2]> = arrows(&world.scene().unwrap()).concat().into_iter().map(turn).collect();
+    let mut found = arrows(&along.scene().unwrap()).concat();
+    for all in [&mut turned, &mut found] {
+        all.sort_by(|a, b| a.map(|v| (v * 1e3).round()).partial_cmp(&b.map(|v| (v * 1e3).round())).unwrap());
+    }
+    assert!(
+        turned.iter().zip(&found).all(|(a, b)| (0..2).all(|k| (a[k] - b[k]).abs() < 1e-4)),
+        "{turned:?} {found:?}"
+    );
 }
 
 #[test]
