@@ -1,9 +1,18 @@
 #!/bin/sh
-# Tries the teams of sumo.toml where they did not learn, and the controllers on the same episodes: 4 x 4 as they learned it, 8 x 8, and
-# 4 x 4 with one T-junction. One JSON object per line, on standard output. Needs SUMO's netgenerate and netconvert on the path.
+# Tries the teams of sumo.toml where they did not learn, and the controllers on the same episodes: 8 x 8 junctions, and 4 x 4 with one
+# T-junction; controllers also on the episodes that teams are evaluated on. One JSON object per line, on standard output. Needs
+# SUMO's netgenerate and netconvert on the path.
 #
-#     experiments/sumo.sh runs/sumo > docs/results/elsewhere/sumo.ndjson
+#     experiments/sumo.sh teams runs/sumo > docs/results/elsewhere/sumo-teams.ndjson
+#     experiments/sumo.sh controllers > docs/results/elsewhere/sumo-controllers.ndjson
 set -eu
+case ${1-},$# in
+teams,2 | controllers,1) ;;
+*)
+    echo "give what to try: experiments/sumo.sh teams FOLDER_OF_RUNS, or experiments/sumo.sh controllers" >&2
+    exit 2
+    ;;
+esac
 program=${EQUIMARL:-target/release/equimarl}
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
@@ -16,7 +25,7 @@ try() {
     name=$1
     shift
     # A line that is missing would not be missed; so it ends here, with what was said.
-    if ! "$program" play "$@" --episodes 4 --seed 7 --json >"$folder/found" 2>"$folder/said"; then
+    if ! "$program" play "$@" --json >"$folder/found" 2>"$folder/said"; then
         cat "$folder/said" >&2
         echo "stopped at $name: play $*" >&2
         exit 1
@@ -26,18 +35,21 @@ try() {
     echo
 }
 places() {
-    try "$@"
-    try "$@" --junctions 8x8
-    try "$@" --net "$folder/tee.net.xml"
+    try "$@" --episodes 1 --seed 7 --junctions 8x8
+    try "$@" --episodes 2 --seed 7 --net "$folder/tee.net.xml"
 }
-for run in "$1"/*; do
-    [ -f "$run/model.safetensors" ] || continue
-    places "$(basename "$run")" --model "$run" --greedy
-done
+if [ "$1" = teams ]; then
+    for run in "$2"/*; do
+        [ -f "$run/model.safetensors" ] || continue
+        places "$(basename "$run")" --model "$run" --greedy
+    done
+    exit
+fi
 for tilt in 0 0.4; do
     # Green times are those that docs/sumo.md chose on other episodes.
     [ "$tilt" = 0 ] && cycle=fixed-cycle:3 || cycle=fixed-cycle:4/3
     for controller in program "$cycle" actuated longest-queue max-pressure; do
+        try "$controller" --world sumo --tilt "$tilt" --controller "$controller" --episodes 5 --seed 0
         places "$controller" --world sumo --tilt "$tilt" --controller "$controller"
     done
 done
