@@ -4,6 +4,7 @@
 //! name = "quick"
 //! preset = "paper"             # what the settings start from
 //! kept = "../docs/results"     # optional: finished runs are kept here, and not made again
+//! seed_by_seed = true          # optional: all blocks with the first seed, then all with the next; else block by block
 //!
 //! [settings]                   # of all runs
 //! evaluate_every = 0
@@ -58,6 +59,8 @@ struct File {
     preset: String,
     kept: Option<PathBuf>,
     #[serde(default)]
+    seed_by_seed: bool,
+    #[serde(default)]
     settings: Table,
     grid: Vec<Table>,
 }
@@ -110,6 +113,10 @@ impl Sweep {
         for (i, block) in file.grid.iter().enumerate() {
             let found = expand(registry, &file.preset, &file.settings, block);
             runs.extend(found.map_err(|e| Error::Bad(format!("[[grid]] {}: {e}", i + 1)))?);
+        }
+        if file.seed_by_seed {
+            // A stable sort: with each seed the blocks stay in their order.
+            runs.sort_by_key(|config| config.seed);
         }
         let runs = named(registry, runs)?;
         Ok(Sweep { name: file.name, kept, runs, text: table.to_string() })
@@ -291,6 +298,21 @@ mod tests {
         let config = &sweep.runs[7].config;
         assert_eq!((config.steps, config.evaluate_every, config.seed), (400, 0, 2));
         assert_eq!(config.preset, "paper");
+    }
+
+    #[test]
+    fn a_sweep_goes_seed_by_seed_if_it_is_asked_to() {
+        let text = "name = 'a'\nseed_by_seed = true\n[[grid]]\nmethod = 'plain'\nseed = '1-2'\n\
+                    [[grid]]\nlearning_rate = 3e-4\nseed = '1-2'";
+        let sweep = parse(text).unwrap();
+        let order = |sweep: &Sweep| -> Vec<(u64, String)> {
+            sweep.runs.iter().map(|run| (run.config.seed, run.config.method.to_string())).collect()
+        };
+        let expected = [(1, "plain"), (1, "equivariant"), (2, "plain"), (2, "equivariant")];
+        assert_eq!(order(&sweep), expected.map(|(seed, method)| (seed, method.to_string())));
+        assert_eq!(order(&parse(&sweep.text).unwrap()), order(&sweep));
+        let blocks = parse(&text.replace("seed_by_seed = true", "")).unwrap();
+        assert_eq!(blocks.runs.iter().map(|run| run.config.seed).collect::<Vec<_>>(), [1, 2, 1, 2]);
     }
 
     #[test]

@@ -52,7 +52,9 @@ pub struct Job {
 /// # Errors
 /// If Slurm is not there or refuses.
 pub fn submit(folder: &Folder, indices: &[usize], program: &Path, options: &Options) -> Result<Vec<Job>> {
-    if let Some(time) = options.time.as_deref().filter(|time| seconds(time).is_some_and(|s| 0 < s && s < LEAST)) {
+    if let Some(time) =
+        options.time.as_deref().filter(|time| seconds(time).is_some_and(|s| 0 < s && s < LEAST))
+    {
         return Err(Error::Bad(format!(
             "--time {time} is too short: a run is told {WARNING} to {} seconds before its time is up, to write a checkpoint; give it \
              2:00 or more",
