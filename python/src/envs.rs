@@ -7,8 +7,8 @@ use crate::part::Results;
 use crate::picture;
 use crate::sight::{Seen, Sight};
 use crate::together::Together;
-use equimarl_worlds::{End, Joint, Region, Spec, World, WorldConfig, builtin};
-use numpy::{PyArray, PyArray1, PyArray3, PyArrayMethods};
+use equimarl_worlds::{End, GroupAction, Joint, Region, Spec, World, WorldConfig, builtin};
+use numpy::{PyArray, PyArray1, PyArray2, PyArray3, PyArrayMethods};
 use pyo3::exceptions::{PyIndexError, PyRuntimeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -39,6 +39,8 @@ pub(crate) struct Envs {
     pub(crate) sight: Sight,
     /// Of what one agent sees.
     shape: Vec<usize>,
+    /// Numbers that say what breaks the symmetry.
+    cause: usize,
 }
 
 #[pymethods]
@@ -93,8 +95,9 @@ impl Envs {
         };
         let (together, sight, shape) = make().map_err(value)?;
         let (spec, threads) = (together.any().spec().clone(), together.threads);
+        let cause = GroupAction::new(&spec).map_err(value)?.cause_dim();
         let (together, caller) = (Mutex::new(together), AtomicU32::new(std::process::id()));
-        Ok(Envs { together, caller, spec, world, count: num_envs, threads, sight, shape })
+        Ok(Envs { together, caller, spec, world, count: num_envs, threads, sight, shape, cause })
     }
 
     /// How many environments.
@@ -291,6 +294,16 @@ impl Envs {
         let mut pixels = vec![0.0; shape.iter().product()];
         together.world(environment).team_image(&mut pixels);
         PyArray::from_vec(py, pixels).reshape(shape)
+    }
+
+    /// What breaks the symmetry in every environment's present episode, as numbers; none where the world declares nothing.
+    fn causes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f32>>> {
+        let together = self.started()?;
+        let mut all = vec![0.0; self.count * self.cause];
+        if self.cause > 0 {
+            all.chunks_exact_mut(self.cause).enumerate().for_each(|(e, out)| together.world(e).cause(out));
+        }
+        PyArray::from_vec(py, all).reshape([self.count, self.cause])
     }
 
     /// A state as a picture for people: height, width and three bytes a pixel.

@@ -428,3 +428,40 @@ def test_vectors_are_acted_by() -> None:
     box.reset()
     box.step(np.full((1, 3, 2), 0.8))
     assert box.action_bound == (1.0, False)
+
+
+def test_the_wind_of_every_episode_can_be_read() -> None:
+    # At strength 1 the poacher always goes where the wind blows, and drones that stay see it go there.
+    batch = equimarl.Batch("wildlife", drones=2, grid=5, num_envs=64, wind=1.0, wind_from="any", seed=3)
+    batch.reset()
+    compass = {(0, 1), (0, -1), (1, 0), (-1, 0)}
+    seen, changed = set(), False
+    for _ in range(150):
+        before, causes = batch.observations.copy(), batch.causes
+        batch.step(np.zeros((64, 2), np.int32))
+        seen |= {(int(down), int(right)) for down, right in causes}
+        for e in np.flatnonzero(batch.ended):
+            changed |= not np.array_equal(batch.causes[e], causes[e])
+        for e in np.flatnonzero(~batch.ended):
+            assert np.array_equal(batch.causes[e], causes[e])
+            was, now = (poacher(picture[e, 0, 0]) for picture in (before, batch.observations))
+            assert tuple((was + causes[e]) % 5) == tuple(now), (e, was, now, causes[e])
+    assert seen == compass and changed
+
+
+def poacher(picture: Any) -> Any:
+    """Row and column of the cell with four corners."""
+    size = len(picture) // 3
+    found = [
+        (row, col) for row in range(size) for col in range(size) if picture[3 * row : 3 * row + 3 : 2, 3 * col : 3 * col + 3 : 2].all()
+    ]
+    assert len(found) == 1
+    return np.array(found[0])
+
+
+def test_worlds_without_a_cause_have_no_numbers_for_it() -> None:
+    batch = equimarl.Batch("spread", num_envs=3)
+    with pytest.raises(RuntimeError, match="call reset"):
+        _ = batch.causes
+    batch.reset()
+    assert batch.causes.shape == (3, 0)

@@ -209,6 +209,22 @@ class Batch:
         """Where an episode ended in this step, in either way: where `final_observations` has something to say."""
         return self._terminals | self._truncations
 
+    @property
+    def causes(self) -> NDArray[np.float32]:
+        """What breaks the world's symmetry in the episode that every environment is in: [environments, numbers].
+
+        A wind is the vector (down, right) towards which it blows, as long as it is strong; a tilt is one number. No numbers where the
+        world declares nothing. A new array each time. Where it is drawn for every episode, nobody could learn it without being told:
+        what `final_observations` shows belongs to the causes from before the step.
+
+        >>> import equimarl
+        >>> batch = equimarl.Batch("wildlife", wind=0.5, wind_from="west")
+        >>> _ = batch.reset(seed=1)
+        >>> batch.causes
+        array([[0. , 0.5]], dtype=float32)
+        """
+        return self._envs.causes()
+
     def reset(self, seed: int | None = None) -> NDArray[Any]:
         """Begins an episode in every environment, and gives `observations`.
 

@@ -183,6 +183,19 @@ class World(ParallelEnv):  # type: ignore[misc]  # PettingZoo has no types
         everything: NDArray[np.float32] = seen[0].reshape(self.state_space.shape)
         return everything
 
+    @property
+    def cause(self) -> NDArray[np.float32]:
+        """What breaks the world's symmetry in this episode, as numbers: see `equimarl.Batch.causes`.
+
+        >>> from equimarl import zoo
+        >>> env = zoo.parallel_env("traffic", tilt=0.5)
+        >>> _ = env.reset(seed=1)
+        >>> env.cause
+        array([0.5], dtype=float32)
+        """
+        found: NDArray[np.float32] = self._envs.causes()[0]
+        return found
+
     def render(self) -> NDArray[np.uint8] | str | None:
         """The state as a picture [height, width, 3] or as lines of text, by `render_mode`.
 
