@@ -5,11 +5,15 @@
 #
 #     experiments/sumo.sh teams runs/sumo > docs/results/elsewhere/sumo-teams.ndjson
 #     experiments/sumo.sh controllers > docs/results/elsewhere/sumo-controllers.ndjson
+#
+# Or teaches teams the T-junction, from nothing and from the teams of sumo-long.toml, and tries them there and on the usual grid:
+#
+#     experiments/sumo.sh tee runs/sumo-long runs/sumo-tee > docs/results/elsewhere/sumo-tee.ndjson
 set -eu
 case ${1-},$# in
-teams,2 | controllers,1) ;;
+teams,2 | controllers,1 | tee,3) ;;
 *)
-    echo "give what to try: experiments/sumo.sh teams FOLDER_OF_RUNS, or experiments/sumo.sh controllers" >&2
+    echo "give what to try: experiments/sumo.sh teams FOLDER_OF_RUNS, experiments/sumo.sh controllers, or experiments/sumo.sh tee FROM TO" >&2
     exit 2
     ;;
 esac
@@ -42,6 +46,26 @@ if [ "$1" = teams ]; then
     for run in "$2"/*; do
         [ -f "$run/model.safetensors" ] || continue
         places "$(basename "$run")" --model "$run" --greedy
+    done
+    exit
+fi
+taught() {
+    name=$1
+    shift
+    if ! "$program" train --world sumo --net "$folder/tee.net.xml" --set evaluate_every=0 --set evaluate_episodes=5 --quiet "$@" --out "$to/$name" >&2; then
+        echo "stopped at $name: train $*" >&2
+        exit 1
+    fi
+    try "$name" --model "$to/$name" --greedy --episodes 2 --seed 7 --net "$folder/tee.net.xml"
+    try "$name" --model "$to/$name" --greedy --episodes 2 --seed 7 --junctions 4x4
+}
+if [ "$1" = tee ]; then
+    from=$2 to=$3
+    for seed in 1 2; do
+        for method in equivariant plain; do
+            taught "$method-new-$seed" --method "$method" --seed "$seed" --steps 10000 --set learning_rate=3e-3
+            taught "$method-on-$seed" --method "$method" --seed "$seed" --steps 3000 --from "$from/sumo-4x4-$method-0.003-$seed"
+        done
     done
     exit
 fi
