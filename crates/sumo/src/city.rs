@@ -63,6 +63,8 @@ pub struct City {
     pub junctions: Vec<Junction>,
     /// Roads where vehicles come in.
     pub entries: Vec<usize>,
+    /// The junction and the side that each road leads to, if it is part of an approach.
+    pub approached: Vec<Option<(usize, usize)>>,
     /// Road and number of every lane by its name.
     pub lanes: HashMap<String, (usize, usize)>,
     /// Whom each junction hears.
@@ -133,7 +135,14 @@ impl City {
             list.sort_unstable();
             list.dedup();
         }
-        Ok(City { junctions, entries, lanes, neighbours, net })
+        let mut approached = vec![None; net.edges.len()];
+        for (i, junction) in junctions.iter().enumerate() {
+            for (side, approach) in junction.approaches.iter().enumerate() {
+                let roads = approach.iter().flat_map(|a| a.tail.iter().chain([&a.edge]));
+                roads.for_each(|&road| approached[road] = Some((i, side)));
+            }
+        }
+        Ok(City { junctions, entries, approached, lanes, neighbours, net })
     }
 
     /// The middle of all junctions and ends of roads.

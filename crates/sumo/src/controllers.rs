@@ -1,67 +1,87 @@
 //! Controllers to compare with: the net's own program, SUMO's actuated one, a fixed cycle, the longest queue, max pressure.
 
-use crate::city::{City, Junction, PHASES};
+use crate::city::{Approach, City, Junction, PHASES};
 use crate::lights::Lights;
 use crate::state::State;
 use crate::world::Sumo;
 use equimarl_worlds::{Error, Result};
 
-/// Decisions of green for straight traffic in a fixed cycle unless somebody says otherwise: the best of those that were tried
-/// for the usual demand (docs/sumo.md).
-const USUAL_GREEN: usize = 3;
+/// Decisions of green for straight traffic and for left turns in a fixed cycle unless somebody says otherwise: the best of those
+/// that were tried for the usual demand (docs/sumo.md).
+const USUAL: Cycle = Cycle { straight: [3; 2], left: 1 };
 
 /// Writes the actions of a controller.
 pub fn control(sumo: &Sumo, controller: &str, actions: &mut [usize]) -> Result<()> {
     let (name, number) = controller.split_once(':').map_or((controller, None), |(n, x)| (n, Some(x)));
     let fixed = match (name, number) {
-        ("fixed-cycle", number) => green_times(number)?,
-        (_, None) => [0; 2],
+        ("fixed-cycle", number) => number.map_or(Ok(USUAL), Cycle::of)?,
+        (_, None) => USUAL,
         _ => return Err(Error::BadWorld(format!("`{name}` takes no number"))),
     };
-    if name == "program" || name == "actuated" {
-        sumo.lights.set(if name == "program" { Lights::Program } else { Lights::Actuated });
+    let by_sumo = match name {
+        "program" => Some(Lights::Program),
+        "actuated" => Some(Lights::Actuated),
+        "two-phase-actuated" => Some(Lights::TwoPhases),
+        _ => None,
+    };
+    if let Some(lights) = by_sumo {
+        sumo.lights.set(lights);
         return Ok(());
     }
     // A city that was never started has nothing to decide.
     let Some((city, state)) = sumo.seen() else { return Ok(()) };
     for (agent, (action, junction)) in actions.iter_mut().zip(&city.junctions).enumerate() {
         *action = match name {
-            "fixed-cycle" => cycle(junction, fixed, sumo.decisions()),
+            "fixed-cycle" => fixed.phase(junction, sumo.decisions()),
             "longest-queue" => best(sumo, agent, |phase| queue(state, junction, phase)),
-            "max-pressure" => best(sumo, agent, |phase| pressure(city, state, junction, phase)),
+            "max-pressure" => {
+                best(sumo, agent, |phase| pressure(city, state, sumo.turning(), junction, phase))
+            }
             _ => return Err(Error::BadWorld(format!("sumo has no controller `{controller}`"))),
         };
     }
     Ok(())
 }
 
-/// `4`, or `6/2` for east-west and north-south.
-fn green_times(number: Option<&str>) -> Result<[usize; 2]> {
-    let Some(text) = number else { return Ok([USUAL_GREEN; 2]) };
-    let one = |t: &str| t.parse::<usize>().ok().filter(|n| (1..=100).contains(n));
-    let (a, b) = text.split_once('/').unwrap_or((text, text));
-    match (one(a), one(b)) {
-        (Some(a), Some(b)) => Ok([a, b]),
-        _ => Err(Error::BadWorld(format!(
-            "`fixed-cycle:{text}`: it takes decisions of green, 1 to 100, or two numbers for east-west and north-south: \
-             fixed-cycle:3 or fixed-cycle:4/2"
-        ))),
-    }
+/// Decisions of green in a fixed cycle.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Cycle {
+    /// For straight traffic from east and west, and from north and south.
+    straight: [usize; 2],
+    /// For left turns after each; without any they only yield.
+    left: usize,
 }
 
-/// Straight traffic of one axis, its left turns, then the other axis. Where an axis has one approach, that one.
-fn cycle(junction: &Junction, greens: [usize; 2], decision: usize) -> usize {
-    let mut plan = vec![];
-    for (axis, green) in greens.into_iter().enumerate() {
-        if junction.phases[axis].is_some() {
-            plan.extend(std::iter::repeat_n(axis, green));
-            plan.extend(junction.phases[2 + axis].is_some().then_some(2 + axis));
-        } else {
-            let single = [4 + axis, 6 + axis].into_iter().filter(|&p| junction.phases[p].is_some());
-            single.for_each(|phase| plan.extend(std::iter::repeat_n(phase, green)));
+impl Cycle {
+    /// `4`, `6/2` for east-west and north-south, `4+0` without green for left turns alone.
+    fn of(text: &str) -> Result<Cycle> {
+        let one = |t: &str, least| t.parse::<usize>().ok().filter(|n| (least..=100).contains(n));
+        let (both, left) = text.split_once('+').unwrap_or((text, "1"));
+        let (a, b) = both.split_once('/').unwrap_or((both, both));
+        match (one(a, 1), one(b, 1), one(left, 0)) {
+            (Some(a), Some(b), Some(left)) => Ok(Cycle { straight: [a, b], left }),
+            _ => Err(Error::BadWorld(format!(
+                "`fixed-cycle:{text}`: it takes decisions of green, 1 to 100, or two numbers for east-west and north-south, and with + those of \
+                 left turns alone: fixed-cycle:3, fixed-cycle:4/2, fixed-cycle:3+0"
+            ))),
         }
     }
-    if plan.is_empty() { 0 } else { plan[decision % plan.len()] }
+
+    /// Straight traffic of one axis, its left turns, then the other axis. Where an axis has one approach, that one.
+    fn phase(self, junction: &Junction, decision: usize) -> usize {
+        let mut plan = vec![];
+        for (axis, green) in self.straight.into_iter().enumerate() {
+            if junction.phases[axis].is_some() {
+                plan.extend(std::iter::repeat_n(axis, green));
+                let left = if junction.phases[2 + axis].is_some() { self.left } else { 0 };
+                plan.extend(std::iter::repeat_n(2 + axis, left));
+            } else {
+                let single = [4 + axis, 6 + axis].into_iter().filter(|&p| junction.phases[p].is_some());
+                single.for_each(|phase| plan.extend(std::iter::repeat_n(phase, green)));
+            }
+        }
+        if plan.is_empty() { 0 } else { plan[decision % plan.len()] }
+    }
 }
 
 /// The legal phase with the highest score; the one that is on if it is as good as any.
@@ -73,49 +93,154 @@ fn best(sumo: &Sumo, agent: usize, score: impl Fn(usize) -> f64) -> usize {
     scored.reduce(better).map_or(0, |(_, _, phase)| phase)
 }
 
-/// Links that have green in a phase: approach, lane, and the road they lead to.
-fn open(junction: &Junction, phase: usize) -> impl Iterator<Item = (usize, usize, usize, u8)> {
+/// A link under a phase.
+struct Under {
+    /// The side that it comes from, its lane, its way and the road that it leads to.
+    from: (usize, usize),
+    way: usize,
+    to: usize,
+    /// 1 with green, a half if it has to yield.
+    share: f64,
+}
+
+fn under(junction: &Junction, phase: usize) -> impl Iterator<Item = Under> {
     let letters = junction.phases[phase].as_ref().map_or(&[][..], |s| s.as_bytes());
     junction.approaches.iter().enumerate().flat_map(move |(side, approach)| {
         let links = approach.iter().flat_map(|a| &a.links);
-        links.map(move |l| (side, l.1, l.3, letters.get(l.0).copied().unwrap_or(b'r')))
+        links.map(move |&(place, lane, way, to)| {
+            let share = match letters.get(place) {
+                Some(b'G') => 1.0,
+                Some(b'g') => 0.5,
+                _ => 0.0,
+            };
+            Under { from: (side, lane), way: (way as usize).min(2), to, share }
+        })
     })
 }
 
-/// Vehicles that stand on lanes with green; left turns that have to yield count half.
+/// Vehicles that stand on lanes with green; those that have to yield count half.
 fn queue(state: &State, junction: &Junction, phase: usize) -> f64 {
-    let mut lanes: Vec<(usize, usize, f64)> = vec![];
-    for (side, lane, _, letter) in open(junction, phase) {
-        let share = match letter {
-            b'G' => 1.0,
-            b'g' => 0.5,
-            _ => continue,
-        };
-        match lanes.iter_mut().find(|l| (l.0, l.1) == (side, lane)) {
-            Some(known) => known.2 = known.2.max(share),
-            None => lanes.push((side, lane, share)),
+    let mut lanes: Vec<((usize, usize), f64)> = vec![];
+    for link in under(junction, phase) {
+        match lanes.iter_mut().find(|l| l.0 == link.from) {
+            Some(known) => known.1 = known.1.max(link.share),
+            None => lanes.push((link.from, link.share)),
         }
     }
-    let halting = |&(side, lane, share): &(usize, usize, f64)| {
+    let halting = |&((side, lane), share): &((usize, usize), f64)| {
         let edge = junction.approaches[side].as_ref().map_or(0, |a| a.edge);
         share * state.lanes[edge][lane].halting
     };
     lanes.iter().map(halting).sum()
 }
 
-/// Varaiya's pressure by link: vehicles that stand before it minus those that stand behind it, per lane, summed over links with
-/// green. Links that have to yield do not count. Vehicles that stand further back are shared among the ways ahead of them.
-fn pressure(city: &City, state: &State, junction: &Junction, phase: usize) -> f64 {
-    let roads = &city.net.edges;
-    let standing = |edge: usize| state.on_road(&roads[edge], edge).halting;
-    let per_lane = |edge: usize| standing(edge) / roads[edge].for_cars().count().max(1) as f64;
-    let link = |(side, lane, to, _): (usize, usize, usize, u8)| {
-        let Some(approach) = &junction.approaches[side] else { return 0.0 };
-        let count = |ways: &[bool; 3]| ways.iter().filter(|w| **w).count() as f64;
-        let all: f64 = approach.lanes.iter().map(|&k| count(&approach.ways[k])).sum();
-        let tail: f64 = approach.tail.iter().map(|&e| standing(e)).sum();
-        let own = state.lanes[approach.edge][lane].halting / count(&approach.ways[lane]).max(1.0);
-        own + tail / all.max(1.0) - per_lane(to)
+/// Varaiya's pressure: over the links with green, the vehicles that stand before a link, x, minus those that stand behind it, by where
+/// they go and how often vehicles go there, r:
+///
+/// ```text
+/// sum over links (l, m) of share(l, m) * (x(l, m) - sum over ways p of r(m, p) x(m, p))
+/// ```
+///
+/// A link that has to yield counts half. Behind a road that leads to no light nobody waits.
+fn pressure(city: &City, state: &State, turning: [f64; 3], junction: &Junction, phase: usize) -> f64 {
+    let behind = |to: usize| -> f64 {
+        let next = city.approached[to].and_then(|(i, side)| city.junctions[i].approaches[side].as_ref());
+        let Some(x) = next.map(|approach| waiting(city, state, approach)) else { return 0.0 };
+        let ways = || (0..3).filter_map(|way| Some((turning[way], x[way]?)));
+        let all: f64 = ways().map(|(r, _)| r).sum();
+        if all > 0.0 { ways().map(|(r, x)| r * x).sum::<f64>() / all } else { 0.0 }
     };
-    open(junction, phase).filter(|l| l.3 == b'G').map(link).sum()
+    let mut sum = 0.0;
+    for (side, approach) in junction.approaches.iter().enumerate() {
+        let Some(approach) = approach else { continue };
+        let before = waiting(city, state, approach);
+        for (way, x) in before.into_iter().enumerate() {
+            // A way is one link of Varaiya's, however many lanes it has.
+            let lanes: Vec<Under> =
+                under(junction, phase).filter(|l| l.from.0 == side && l.way == way).collect();
+            if let (Some(x), Some(first)) = (x, lanes.first()) {
+                let share = lanes.iter().map(|l| l.share).sum::<f64>() / lanes.len() as f64;
+                sum += share * (x - behind(first.to));
+            }
+        }
+    }
+    sum
+}
+
+/// Vehicles that stand before a junction by where they go, to the right, straight on and to the left; none where nobody can go there. Those
+/// of a lane that leads several ways are shared among them, and those that stand further back among all ways of all lanes.
+fn waiting(city: &City, state: &State, approach: &Approach) -> [Option<f64>; 3] {
+    let roads = &city.net.edges;
+    let tail: f64 = approach.tail.iter().map(|&e| state.on_road(&roads[e], e).halting).sum();
+    let count = |lane: usize| approach.ways[lane].iter().filter(|w| **w).count() as f64;
+    let all: f64 = approach.lanes.iter().map(|&lane| count(lane)).sum();
+    std::array::from_fn(|way| {
+        let lanes = || approach.lanes.iter().filter(|&&lane| approach.ways[lane][way]);
+        let own = |&lane: &usize| {
+            (state.lanes[approach.edge][lane].halting + tail * count(lane) / all.max(1.0)) / count(lane)
+        };
+        (lanes().count() > 0).then(|| lanes().map(own).sum())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::net::Net;
+
+    fn city() -> City {
+        City::new(Net::parse(include_str!("../tests/nets/grid-2x2.net.xml")).unwrap()).unwrap()
+    }
+
+    /// Puts standing vehicles on a lane of a road.
+    fn stand(city: &City, state: &mut State, road: &str, lane: usize, count: f64) {
+        let road = city.net.edges.iter().position(|e| e.id == road).unwrap();
+        state.lanes[road][lane].halting += count;
+    }
+
+    /// With one way to each side and a lane for left turns: x is worked out by hand.
+    #[test]
+    fn pressure_is_what_stands_before_minus_what_stands_behind_down_to_the_stop_line() {
+        let city = city();
+        let at = |node: &str| city.junctions.iter().position(|j| city.net.nodes[j.node].id == node).unwrap();
+        let junction = &city.junctions[at("A0")];
+        let turning = [0.2, 0.6, 0.2];
+        let of = |state: &State, phase| pressure(&city, state, turning, junction, phase);
+        let mut state = State::empty(&city);
+        assert_eq!(of(&state, 0), 0.0);
+        // Six before A0 from the west, on the lane to the right and straight on, and two who turn left.
+        stand(&city, &mut state, "left0A0.140.00", 0, 6.0);
+        stand(&city, &mut state, "left0A0.140.00", 1, 2.0);
+        // Straight on and right have green, and who turns left yields: 6 + 2/2. Left turns alone: 2. All from the west: 8.
+        assert_eq!([0, 1, 2, 6].map(|phase| of(&state, phase)), [7.0, 0.0, 2.0, 8.0]);
+        // Three further back are shared by the three ways.
+        stand(&city, &mut state, "left0A0", 0, 3.0);
+        assert_eq!(of(&state, 0), 7.0 + 2.0 + 0.5);
+        // Ten behind, in front of B0 where they turn left, as a fifth of those do who go there.
+        stand(&city, &mut state, "A0B0.140.00", 1, 10.0);
+        assert_eq!(of(&state, 0), 9.5 - 0.2 * 10.0);
+        // And five on the piece before that: a third of them is before each way.
+        stand(&city, &mut state, "A0B0", 0, 5.0);
+        assert!((of(&state, 0) - (9.5 - 2.0 - 5.0 / 3.0)).abs() < 1e-12);
+        // Who has left the city is behind nobody.
+        stand(&city, &mut state, "A0left0", 0, 50.0);
+        assert!((of(&state, 0) - (9.5 - 2.0 - 5.0 / 3.0)).abs() < 1e-12);
+    }
+
+    #[test]
+    fn cycles_with_left_turns_and_without() {
+        let city = city();
+        let plan = |text: &str| -> Vec<usize> {
+            let cycle = Cycle::of(text).unwrap();
+            (0..8).map(|decision| cycle.phase(&city.junctions[0], decision)).collect()
+        };
+        assert_eq!(plan("3"), [0, 0, 0, 2, 1, 1, 1, 3]);
+        assert_eq!(plan("2/1"), [0, 0, 2, 1, 3, 0, 0, 2]);
+        assert_eq!(plan("2+0"), [0, 0, 1, 1, 0, 0, 1, 1]);
+        assert_eq!(plan("1/2+2"), [0, 2, 2, 1, 1, 3, 3, 0]);
+        for wrong in ["", "0", "101", "2/", "/2", "2+", "2+x", "-1", "1+101", "1/2/3"] {
+            let said = Cycle::of(wrong).unwrap_err().to_string();
+            assert!(said.contains("fixed-cycle:3+0") && !said.contains('\n'), "{said}");
+        }
+    }
 }

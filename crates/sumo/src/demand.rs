@@ -144,20 +144,3 @@ pub fn routes(city: &City, trips: &[Trip], begin: usize, noise: f64) -> String {
     }
     text + "</routes>\n"
 }
-
-/// Programs that follow detectors, from the net's own: green as long as vehicles come, from 5 to 50 seconds.
-pub fn actuated(city: &City) -> String {
-    let mut text = String::from("<additional>\n");
-    for program in city.net.programs.iter().filter(|p| city.junctions.iter().any(|j| j.light == p.light)) {
-        let light = escaped(&program.light);
-        let _ =
-            writeln!(text, "<tlLogic id=\"{light}\" type=\"actuated\" programID=\"actuated\" offset=\"0\">");
-        for (seconds, state) in &program.phases {
-            let green = state.contains(['G', 'g']) && !state.contains(['y', 'Y']);
-            let range = if green { " minDur=\"5\" maxDur=\"50\"" } else { "" };
-            let _ = writeln!(text, "<phase duration=\"{seconds}\" state=\"{state}\"{range}/>");
-        }
-        text += "</tlLogic>\n";
-    }
-    text + "</additional>\n"
-}

@@ -30,6 +30,7 @@ mod net;
 mod options;
 mod phases;
 mod process;
+mod programs;
 mod read;
 mod scene;
 mod shared;

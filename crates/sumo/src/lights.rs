@@ -7,13 +7,26 @@ pub enum Lights {
     Agents,
     /// The net's own programs.
     Program,
-    /// SUMO's programs with detectors.
+    /// SUMO's programs with detectors, in the phases of the net's own.
     Actuated,
+    /// The same in two phases, one for each axis: left turns have none of their own, and yield.
+    TwoPhases,
+}
+
+impl Lights {
+    /// The name of the program, if it is one that a net does not have.
+    pub(crate) fn program(self) -> Option<&'static str> {
+        match self {
+            Lights::Agents | Lights::Program => None,
+            Lights::Actuated => Some("actuated"),
+            Lights::TwoPhases => Some("two-phases"),
+        }
+    }
 }
 
 /// What stands between two states of a light: who loses the green sees yellow, and then red like all others who change. Nothing
-/// if nobody loses it, or before the first state: from one approach alone to both sides of its axis those on the other side get the
-/// green at once, and left turns that had it alone (G) yield from then on (g).
+/// if nobody loses it, or before the first state: from one approach alone, or from left turns alone, to both sides of their axis. Those who
+/// had none get the green at once then, and left turns that had it alone (G) yield from then on (g).
 pub(crate) fn between(now: &str, next: &str) -> Option<[String; 2]> {
     let green = |c: char| c == 'G' || c == 'g';
     if now.len() != next.len() {

@@ -89,7 +89,14 @@ impl Declared {
             over: if name == "queue" { Over::Steps } else { Over::Episode },
             first: name == "time_loss",
         };
-        let controllers = ["program", "fixed-cycle:DECISIONS", "actuated", "longest-queue", "max-pressure"];
+        let controllers = [
+            "program",
+            "fixed-cycle:DECISIONS",
+            "actuated",
+            "two-phase-actuated",
+            "longest-queue",
+            "max-pressure",
+        ];
         let spec = Spec {
             agent_moves,
             features,
@@ -97,7 +104,7 @@ impl Declared {
             measures: MEASURES.map(measure).to_vec(),
             alarms: ["depart_delay", "not_inserted", "teleports"].map(String::from).to_vec(),
             controllers: controllers.map(String::from).to_vec(),
-            references: ["fixed-cycle", "max-pressure"].map(String::from).to_vec(),
+            references: ["two-phase-actuated", "max-pressure"].map(String::from).to_vec(),
             links: Links::Fixed,
             ..Spec::new("sumo", places.len(), group, Actions::Choice { names, rep: phase, marks })
         };

@@ -6,6 +6,7 @@ use crate::folder::Folder;
 use crate::lights::{Lights, between};
 use crate::options::no_comma;
 use crate::process::{Failure, PORT_TAKEN, Process};
+use crate::programs;
 use crate::state::State;
 use crate::trips::{totals, trips};
 use crate::wire::{Frame, News, id};
@@ -41,10 +42,10 @@ impl Sumo {
         if self.folder.is_none() {
             self.folder = Some(Folder::new()?);
         }
-        self.start_process(false)
+        self.start_process(Lights::Agents)
     }
 
-    fn start_process(&mut self, actuated: bool) -> Result<()> {
+    fn start_process(&mut self, lights: Lights) -> Result<()> {
         let (Some(built), Some(folder)) = (&self.built, &self.folder) else { return Ok(()) };
         let options = &self.shared.options;
         let routes = match options.routes.is_empty() {
@@ -59,8 +60,8 @@ impl Sumo {
             no_comma(&path.to_string_lossy())?;
         }
         let mut arguments = vec!["-n".to_string(), text(built.net.clone()), "-r".into(), text(routes)];
-        if actuated {
-            let path = folder.write("actuated.add.xml", &demand::actuated(&built.city))?;
+        if let Some(programs) = programs::file(&built.city, options, lights) {
+            let path = folder.write("programs.add.xml", &programs)?;
             arguments.extend(["-a".into(), text(path)]);
         }
         arguments.extend(["--begin".into(), options.begin.to_string()]);
@@ -81,9 +82,9 @@ impl Sumo {
     /// If SUMO refuses its input.
     pub(crate) fn begin_step(&mut self, actions: &[usize]) -> Result<()> {
         let lights = self.lights.replace(Lights::Agents);
-        if self.decisions == 0 && lights == Lights::Actuated {
+        if self.decisions == 0 && lights.program().is_some() {
             self.process = None;
-            self.start_process(true)?;
+            self.start_process(lights)?;
         }
         if let Err(failure) = self.try_begin(lights, actions) {
             self.broken = Some(failure);
@@ -97,15 +98,17 @@ impl Sumo {
         };
         let city = &built.city;
         if !self.watched {
-            self.watch(city, lights == Lights::Actuated)?;
+            self.watch(city, lights)?;
         }
         let mut frame = Frame::default();
         match lights {
             Lights::Agents => self.set_lights(city, actions, &mut frame),
-            Lights::Actuated if self.decisions == 0 => {
-                city.junctions.iter().for_each(|j| frame.program(&j.light, "actuated"));
+            _ => {
+                let program = lights.program().filter(|_| self.decisions == 0);
+                program
+                    .iter()
+                    .for_each(|name| city.junctions.iter().for_each(|j| frame.program(&j.light, name)));
             }
-            _ => {}
         }
         self.set_by = lights;
         self.decisions += 1;
@@ -118,7 +121,7 @@ impl Sumo {
     }
 
     /// Asks to be told of everything after every step. If somebody else took the port, starts again on another one.
-    fn watch(&mut self, city: &City, actuated: bool) -> std::result::Result<(), Failure> {
+    fn watch(&mut self, city: &City, lights: Lights) -> std::result::Result<(), Failure> {
         let mut tries = 0;
         loop {
             tries += 1;
@@ -142,8 +145,7 @@ impl Sumo {
                 Err(failure) if failure.why != PORT_TAKEN || tries >= 5 => return Err(failure),
                 Err(_) => {
                     self.process = None;
-                    self.start_process(actuated)
-                        .map_err(|e| Failure { why: e.to_string(), refused: true })?;
+                    self.start_process(lights).map_err(|e| Failure { why: e.to_string(), refused: true })?;
                 }
             }
         }

@@ -86,6 +86,14 @@ impl Sumo {
         self.decisions
     }
 
+    /// How often vehicles turn right, go straight on and turn left, where they may: as they are drawn, or equally often if they come
+    /// from a file.
+    pub(crate) fn turning(&self) -> [f64; 3] {
+        let Options { flow, routes, .. } = &self.shared.options;
+        let turn = if routes.is_empty() { flow.turning } else { 1.0 / 3.0 };
+        [turn, 1.0 - 2.0 * turn, turn]
+    }
+
     /// Each junction's phase.
     pub(crate) fn phase(&self, agent: usize) -> Option<usize> {
         self.phases[agent]
