@@ -27,7 +27,9 @@ def ask(folders):
             if "-relaxed-" not in run.name or not (run / "model.safetensors").is_file():
                 continue
             found = said("inspect", str(run))
-            checked = said("check", "network", "--model", str(run))
+            # A team that is told of a wind that is drawn is asked with the wind turned along: about this one everybody may be symmetric.
+            along = ["--transform-cause"] if found["settings"].get("wind_from") == "any" and found["settings"].get("wind") else []
+            checked = said("check", "network", "--model", str(run), *along)
             moved = [e["divergence"] for e in checked["elements"] if e["element"] != "e"]
             line = {"run": run.name, "world": {"name": found["world"], **found["settings"]}, "asymmetry": found["asymmetry"], "divergence": statistics.fmean(moved), "states": checked["states"]}
             print(json.dumps(line), flush=True)

@@ -122,8 +122,8 @@ impl Team {
     }
 
     /// The actions of all agents of one state, who see `observations` [agents, numbers]. Whom they hear is given, or what
-    /// environment `environment` of `envs` says.
-    #[pyo3(signature = (observations, heard, envs, environment, greedy, seed))]
+    /// environment `environment` of `envs` says. Tokens, if agents have some, are those of `episode`: a seed and a number.
+    #[pyo3(signature = (observations, heard, envs, environment, greedy, seed, episode))]
     fn act(
         &self,
         observations: &Bound<'_, PyArrayDyn<f32>>,
@@ -132,6 +132,7 @@ impl Team {
         environment: usize,
         greedy: bool,
         seed: Option<u64>,
+        episode: (u64, u64),
     ) -> PyResult<Acts> {
         let seen = observations.try_readonly().map_err(|_| value("`observations` are being written"))?;
         let seen = seen.as_slice().map_err(|_| value("`observations` are not contiguous"))?;
@@ -205,8 +206,8 @@ impl Team {
             *stream = Stream::new(seed, Purpose::Action, 0);
         }
         let who = if greedy { first } else { sampled };
-        // Nobody says here when an episode begins: what was seen before is forgotten.
-        who.begin(0, 0);
+        // Nobody says here when an episode begins: what was seen before is forgotten, and tokens follow from the episode's number.
+        who.begin(episode.0, episode.1);
         let mut actions = Joint::of(&shown.spec);
         actions.take(who, &shown, stream).map_err(value)?;
         let each = shown.spec.actions.count().max(1);

@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use clap::Args as ClapArgs;
 use equimarl_lab::report::{By, Figure, How, SettingReport, Study, TeamPassing, figures_of, page};
 use equimarl_lab::tensorboard::export;
-use equimarl_lab::{Found, Gathered, RateRule, check_option, gather};
+use equimarl_lab::{Found, Gathered, RateRule, check_option, gather, seeds};
 use equimarl_nn::model::write_file;
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -26,7 +26,7 @@ Examples:
   equimarl report runs/sweep --out report
   equimarl report docs/results/wildlife-3.jsonl docs/results/wildlife-3-rates.jsonl --json
   equimarl report docs/results/budget --rates-by end --list-rates
-  equimarl report runs/winds --by wind --by-after 20000")]
+  equimarl report runs/winds --seeds 1-5 --by wind --by-after 20000")]
 pub struct Args {
     /// Run directories, folders with runs below (sweeps), or files of records (.jsonl).
     #[arg(required = true, value_name = "DIR_OR_JSONL")]
@@ -37,6 +37,9 @@ pub struct Args {
     /// By what rates are chosen: the area under the first 50,000 steps of the curve, or the end, the last tenth of all steps.
     #[arg(long, value_name = "RULE", default_value = "area", value_parser = ["area", "end"])]
     rates_by: String,
+    /// Only runs with these seeds, so that all teams have the same ones; those that chose the rates stay.
+    #[arg(long, value_name = "LIST")]
+    seeds: Option<String>,
     /// Print the table of all learning rates that were tried, in Markdown, with what every seed came to.
     #[arg(long, conflicts_with = "json")]
     list_rates: bool,
@@ -64,7 +67,10 @@ pub struct Args {
 }
 
 pub fn run(args: &Args) -> Result<ExitCode> {
-    let found = gather(registry(), &args.places)?;
+    let mut found = gather(registry(), &args.places)?;
+    if let Some(list) = &args.seeds {
+        found.only_seeds(&seeds(list)?)?;
+    }
     let rates = if args.rates.is_empty() { Gathered::default() } else { gather(registry(), &args.rates)? };
     let rule = if args.rates_by == "end" { RateRule::End } else { RateRule::Area };
     let by = match &args.by {
@@ -164,6 +170,9 @@ fn command(args: &Args) -> String {
     words.extend(args.rates.iter().map(|p| format!("--rates {}", p.display())));
     if args.rates_by != "area" {
         words.push(format!("--rates-by {}", args.rates_by));
+    }
+    if let Some(list) = &args.seeds {
+        words.push(format!("--seeds {list}"));
     }
     if let Some(option) = &args.by {
         words.push(format!("--by {option} --by-after {}", args.by_after));

@@ -97,6 +97,13 @@ fn the_text_says_what_was_found() {
     };
     assert!(text("equivariant").contains("equivariant: every difference is below 1e-5"));
     assert!(text("plain").contains("this network claims no symmetry, and has none of C4"));
+    // Of a wind that is drawn everybody is told.
+    let told =
+        ["--world", "wildlife", "--wind", "0.5", "--wind-from", "any", "--method", "plain", "--states", "2"];
+    let told = equimarl(&[&["check", "network"], &told[..]].concat()).stdout;
+    assert!(
+        String::from_utf8(told).unwrap().contains("it is told of it, and --transform-cause turns it along")
+    );
 }
 
 #[test]

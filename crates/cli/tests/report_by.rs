@@ -36,6 +36,17 @@ fn teams_over_a_number_and_all_rates() {
     let costs = &value["settings"][0]["costs"];
     assert_eq!(costs["teams"][1]["multiply_adds"].as_f64(), Some(13.0 * 3.0 * 267_904.0));
     assert!(costs["timed_on"].is_string() && costs["teams"][0]["seconds"]["median"].as_f64().unwrap() > 0.0);
+    // Some seeds only, and it is said how many runs have others.
+    let some = json(&["report", &runs, "--by", "wind", "--seeds", "2", "--rates-by", "end"]);
+    assert_eq!(some["by"][0]["teams"][1]["points"][1]["end"]["scores"].as_array().unwrap().len(), 1);
+    assert_eq!(some["settings"][0]["teams"][0]["seeds"], serde_json::json!([2]));
+    assert!(
+        some["notes"].to_string().contains("8 runs have other seeds than were asked for"),
+        "{}",
+        some["notes"]
+    );
+    refuses(&["report", &runs, "--seeds", "7-9"], "none of the 16 runs has one of these seeds");
+    refuses(&["report", &runs, "--seeds", "few"], "cannot read the seeds `few`");
     // Every rate with every seed.
     assert_eq!(value["choice"][0]["rates"][1]["areas"].as_array().unwrap().len(), 2);
     let output =

@@ -34,7 +34,8 @@ pub(crate) fn check(envs: &dyn Envs, policy: &Policy) -> Result<Shape> {
         edge: acts.edge_dim(),
         senders: kinds.map(|(kind, s)| (s.kind.as_str(), acts.sender_dim(kind))).collect(),
     })?;
-    if shape.cause > 0 && acts.cause_dim() != shape.cause {
+    // A world that declares none is calm: then zeros are told.
+    if shape.cause > 0 && ![0, shape.cause].contains(&acts.cause_dim()) {
         return bad(format!(
             "this network must be told what breaks the symmetry, in {} numbers, and {} as it is here has {} of them",
             shape.cause,

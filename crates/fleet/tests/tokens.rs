@@ -88,13 +88,24 @@ fn agents_that_know_the_wind_play_the_very_episodes_that_the_whole_network_plays
 }
 
 #[test]
-fn a_world_without_what_agents_must_be_told_is_refused_in_a_line() {
+fn agents_that_know_the_wind_play_where_there_is_none() {
+    let told = |interface| Interface { cause: "rotation".into(), ..interface };
+    plays_the_same("calm", (&builtin().usual("wildlife").unwrap(), "C4"), Choice::Sampled, told);
+}
+
+#[test]
+fn a_world_that_is_broken_by_something_else_is_refused_in_a_line() {
     let usual = builtin().usual("wildlife").unwrap();
-    let windy = make(&usual.clone().with("wind", 0.3), "C4");
-    let network = network(&*windy, |interface| Interface { cause: "rotation".into(), ..interface });
-    let policy = network.policy().unwrap();
-    let calm = make(&usual, "C4");
-    let error = Host::new(calm, RunPlan::default(), (&policy, 5), Signer::Open).unwrap_err().to_string();
-    assert!(error.contains("must be told what breaks the symmetry") && !error.contains('\n'), "{error}");
-    Host::new(windy, RunPlan::default(), (&policy, 5), Signer::Open).unwrap();
+    let windy = || make(&usual.clone().with("wind", 0.3), "C4");
+    let host = |cause: &str| {
+        let told = |interface| Interface { cause: cause.into(), ..interface };
+        let policy = network(&*windy(), told).policy().unwrap();
+        Host::new(windy(), RunPlan::default(), (&policy, 5), Signer::Open).map(|_| ())
+    };
+    let error = host("trivial").unwrap_err().to_string();
+    assert!(
+        error.contains("must be told what breaks the symmetry, in 1 numbers") && !error.contains('\n'),
+        "{error}"
+    );
+    host("rotation").unwrap();
 }

@@ -331,6 +331,23 @@ impl Gathered {
     }
 
     /// That there is no run that counts, and why.
+    /// Leaves out runs of other seeds, and says so; those that were made to choose a learning rate stay.
+    ///
+    /// # Errors
+    /// If nothing is left.
+    pub fn only_seeds(&mut self, seeds: &[u64]) -> Result<()> {
+        let before = self.runs.len();
+        self.runs.retain(|run| run.for_choosing() || seeds.contains(&run.record.config.seed));
+        let left_out = before - self.runs.len();
+        if self.runs.iter().all(Found::for_choosing) {
+            return Err(Error::Bad(format!("none of the {before} runs has one of these seeds")));
+        }
+        if left_out > 0 {
+            self.notes.push(format!("{left_out} runs have other seeds than were asked for"));
+        }
+        Ok(())
+    }
+
     fn nothing(&self) -> String {
         // What a file system says names the place already.
         let named = |(place, why): &(String, String)| match why.starts_with(place.as_str()) {

@@ -149,7 +149,9 @@ fn expand(registry: &Registry, preset: &str, settings: &Table, block: &Table) ->
     let mut axes: Vec<(String, Vec<Value>)> = vec![];
     for (key, value) in all {
         let values = match value {
-            Value::String(text) if key == "seed" => seeds(&text)?,
+            Value::String(text) if key == "seed" => {
+                seeds(&text)?.into_iter().map(|seed| Value::Integer(seed.cast_signed())).collect()
+            }
             Value::Array(values) => values,
             value => vec![value],
         };
@@ -182,19 +184,23 @@ fn pick(axes: &[(String, Vec<Value>)], mut index: usize) -> Table {
     chosen
 }
 
-/// `"1-10"`, `"7"` or `"1-3, 8, 10-12"`.
-fn seeds(text: &str) -> Result<Vec<Value>> {
+/// Reads `1-10`, `7` or `1-3, 8, 10-12`.
+///
+/// # Errors
+/// If that is no list of seeds, or one of more than a sweep may have.
+pub fn seeds(text: &str) -> Result<Vec<u64>> {
     let wrong =
         || Error::Bad(format!("cannot read the seeds `{text}`; write for example \"1-10\" or [1, 5, 9]"));
     let mut seeds = vec![];
     for part in text.split(',') {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
-        let number = |t: &str| t.trim().parse::<i64>().map_err(|_| wrong());
+        let number =
+            |t: &str| t.trim().parse::<i64>().ok().and_then(|n| u64::try_from(n).ok()).ok_or_else(wrong);
         let (first, last) = (number(first)?, number(last)?);
-        if first > last || last - first >= MOST as i64 {
+        if first > last || last - first >= MOST as u64 {
             return Err(wrong());
         }
-        seeds.extend((first..=last).map(Value::Integer));
+        seeds.extend(first..=last);
     }
     Ok(seeds)
 }

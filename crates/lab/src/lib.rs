@@ -37,7 +37,7 @@ pub use error::{Error, Result};
 pub use family::check_option;
 pub use folder::{Folder, RunStatus};
 pub use gather::{Found, Gathered, RATES, gather, sweep_name};
-pub use grid::{Planned, Sweep};
+pub use grid::{Planned, Sweep, seeds};
 pub use ranks::{RankChoice, Ranked, Try, choose_by_ranks};
 pub use record::{Curve, Lines, Record, State};
 pub use setting::{Setting, Team, one_per_seed};

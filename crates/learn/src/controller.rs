@@ -14,7 +14,9 @@ pub struct Learned {
     /// Of a greedy team: whether it is stuck, in this episode and so far.
     watcher: Option<Watcher>,
     watch: Watch,
+    seed: u64,
     episode: u64,
+    /// Of this episode, when somebody has acted in it.
     tokens: Vec<Token>,
     stuck: StuckReport,
 }
@@ -32,10 +34,8 @@ impl Learned {
             _ => None,
         };
         let (watch, stuck) = (Watch::default(), StuckReport::default());
-        let mut learned =
-            Learned { policy, inference, choice, watcher, watch, episode: 0, tokens: vec![], stuck };
-        learned.draw_tokens(0, envs.spec().agents);
-        Ok(learned)
+        let (seed, episode, tokens) = (0, 0, vec![]);
+        Ok(Learned { policy, inference, choice, watcher, watch, seed, episode, tokens, stuck })
     }
 
     /// How many episodes since this was last asked were cut off with the team stuck, and why. A team whose actions are drawn
@@ -51,8 +51,8 @@ impl Controller for Learned {
     }
 
     fn begin(&mut self, seed: u64, episode: u64) {
-        (self.episode, self.watch) = (episode, Watch::default());
-        self.draw_tokens(seed, self.tokens.len());
+        (self.seed, self.episode, self.watch) = (seed, episode, Watch::default());
+        self.tokens.clear();
     }
 
     fn end(&mut self, how: End) {
@@ -83,12 +83,11 @@ impl Controller for Learned {
 }
 
 impl Learned {
-    /// Those of this episode, for so many agents; none for policies without.
-    fn draw_tokens(&mut self, seed: u64, agents: usize) {
-        self.tokens = Token::team(seed, self.episode, agents, self.policy.token_order());
-    }
-
     fn decide(&mut self, world: &dyn World, stream: &mut Stream) -> equimarl_worlds::Result<Joint> {
+        // None for policies without.
+        if self.tokens.len() != world.agents() {
+            self.tokens = Token::team(self.seed, self.episode, world.agents(), self.policy.token_order());
+        }
         let said = self.inference.forward_with(&self.policy, [(world, &self.tokens[..])].into_iter());
         let said = said.map_err(|error| equimarl_worlds::Error::BadWorld(error.to_string()))?;
         let joint = decide(&self.policy, self.choice, &said.log_probabilities, world.spec(), stream);

@@ -107,9 +107,11 @@ pub fn check_fit(spec: &Spec, network: &equimarl_nn::NetworkConfig) -> Result<()
         ));
     }
     let acts = GroupAction::new(spec)?;
-    if !network.interface.cause.is_empty() && spec.cause.is_empty() {
+    // A world that declares none is calm: then zeros are told.
+    let (told, there) = (network.cause_dim()?, acts.cause_dim());
+    if told > 0 && there > 0 && told != there {
         return Err(Error::Mismatch(format!(
-            "this network must be told what breaks the symmetry, and {} does not say: give it a wind or a tilt",
+            "this network is told what breaks the symmetry in {told} numbers, and {} as it is here has {there} of them",
             spec.world
         )));
     }

@@ -130,7 +130,7 @@ impl Observer {
             _ => Way::Raw,
         };
         let (spec, heard, turned) = (spec.clone(), Edges::default(), vec![]);
-        let cause = if config.interface.cause.is_empty() { 0 } else { acts.cause_dim() };
+        let cause = config.cause_dim()?;
         let tokens = config.token_order()?;
         Ok(Observer {
             acts,

@@ -76,6 +76,23 @@ fn whoever_is_told_what_breaks_the_symmetry_turns_with_it_and_not_without() {
     }
 }
 
+/// What is told of a calm world is zero, and zeros turn into zeros: the team is as symmetric as the world.
+#[test]
+fn whoever_is_told_plays_where_nothing_is_broken_and_is_symmetric_there() {
+    for world in [windy(), tilted()] {
+        let (registry, config) = (builtin(), config(world.clone(), Method::Cause, "group = 'C4'"));
+        let mut weights = Stream::new(5, Purpose::Weights, 0);
+        let mut network =
+            Network::init(&config.network(&registry).unwrap(), &mut || weights.normal()).unwrap();
+        network.enliven(4.0, &mut || weights.normal());
+        let policy = network.policy().unwrap();
+        let calm = registry.make(&registry.usual(&world.name).unwrap(), &"C4".parse().unwrap(), 1).unwrap();
+        let found = equivariance_each(&policy, &*calm, 20, 1, false, |_| ()).unwrap();
+        assert!(found.policy_error < 1e-5 && found.value_error < 1e-5, "{found:?}");
+        assert!(found.mean_likeliest.unwrap() > 0.3, "{found:?}");
+    }
+}
+
 #[test]
 fn relaxed_teams_begin_exactly_symmetric_though_decided() {
     for world in [windy(), tilted()] {

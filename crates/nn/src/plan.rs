@@ -283,6 +283,17 @@ impl NetworkConfig {
         }
     }
 
+    /// How many numbers of what breaks the symmetry agents are told; 0 if they are not.
+    ///
+    /// # Errors
+    /// If the config does not say how its group acts on them.
+    pub fn cause_dim(&self) -> Result<usize> {
+        match self.interface.cause.as_str() {
+            "" => Ok(0),
+            text => Ok(Rep::parse(&self.carrier()?, text)?.dim()),
+        }
+    }
+
     /// Features, and what agents are told beside them.
     pub(crate) fn told(&self, group: &Group, features: &Rep) -> Result<Rep> {
         self.told_reps(group)?.iter().try_fold(features.clone(), |all, rep| Ok(all.plus(rep)?))

@@ -8,7 +8,7 @@ use equimarl_group::Plane;
 use equimarl_nn::{Batch, Network, NetworkConfig, NetworkKind, Sharing};
 
 /// The eight networks, wildlife's under more groups, and those for worlds that are not quite symmetric.
-const CASES: [(NetworkKind, &str, &str); 21] = [
+const CASES: [(NetworkKind, &str, &str); 23] = [
     (NetworkKind::Plain, "C1", "wildlife"),
     (NetworkKind::Plain, "C1", "traffic"),
     (NetworkKind::Equivariant, "C1", "wildlife"),
@@ -30,6 +30,8 @@ const CASES: [(NetworkKind, &str, &str); 21] = [
     (NetworkKind::Equivariant, "C4", "wind"),
     (NetworkKind::Equivariant, "D4", "wind"),
     (NetworkKind::Plain, "C1", "wind"),
+    (NetworkKind::Equivariant, "C4", "tilt"),
+    (NetworkKind::Relaxed, "C4", "tilt"),
 ];
 
 struct Case {
@@ -45,7 +47,12 @@ struct Case {
 fn case((kind, name, place): (NetworkKind, &str, &str), seed: u64) -> Case {
     let group = group(name);
     let (interface, scale) = world(place, &group);
-    let (agents, cause) = (interface.agents, !interface.cause.is_empty());
+    let agents = interface.agents;
+    let cause: &[f32] = match place {
+        "wind" => &[0.3, -0.7],
+        "tilt" => &[0.4],
+        _ => &[],
+    };
     let network = network(&NetworkConfig::usual(interface, kind, &group), seed);
     let (screen, mut random) = (Screen::of(&network, scale), Random::new(seed + 100));
     let states: Vec<State> = [(agents, 0.4), (agents - 1, 0.05)]
@@ -54,7 +61,7 @@ fn case((kind, name, place): (NetworkKind, &str, &str), seed: u64) -> Case {
             true => State::central(screen, agents, density, &mut random),
             false => State::random(screen, seen, density, &mut random),
         })
-        .map(|state| State { cause: if cause { vec![0.3, -0.7] } else { vec![] }, ..state })
+        .map(|state| State { cause: cause.to_vec(), ..state })
         .collect();
     let batch = batch(&states, screen, &Sharing::None, &Plane::new(&group).unwrap());
     Case { what: format!("{kind} {place} under {name}"), network, screen, states, batch }

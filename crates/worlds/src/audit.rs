@@ -170,7 +170,9 @@ fn audit_under<W: Exact>(world: &W, acts: Result<GroupAction>, how: &Auditing) -
         Err(error) => return refused(error.to_string()),
     };
     let elements = 0..acts.count();
-    let mut found: Vec<Option<Counterexample>> = vec![None; acts.count()];
+    // Where rules fail that is the better example: it names a draw.
+    let mut rules: Vec<Option<Counterexample>> = vec![None; acts.count()];
+    let mut laws = rules.clone();
     let mut checks: Vec<ElementCheck> =
         elements.clone().map(|g| ElementCheck::new(spec, &acts, g, how.cause)).collect();
     let mut chance_stream = Stream::new(seed, Purpose::Audit, 0);
@@ -197,21 +199,22 @@ fn audit_under<W: Exact>(world: &W, acts: Result<GroupAction>, how: &Auditing) -
         let mut next = state.clone();
         let outcome = apply(&mut next, &actions, &chance);
         let taken = Taken { before: &state, actions: &actions, chance: &chance, after: &next, outcome };
-        for (check, found) in checks.iter_mut().zip(&mut found) {
-            let rules = if found.is_none() { check.step(&acts, &taken) } else { Ok(()) };
+        let example = |text| Counterexample {
+            text,
+            step,
+            state: state.save(),
+            actions: actions.choices.clone(),
+            vectors: actions.vectors.clone(),
+            chance: format!("{chance:?}"),
+        };
+        for ((check, rules), laws) in checks.iter_mut().zip(&mut rules).zip(&mut laws) {
+            if rules.is_none() {
+                *rules = check.step(&acts, &taken).err().map(example);
+            }
             // Sizes are means over all states, also after the first failure.
-            let laws = check.laws(&acts, &taken, found.is_none() && rules.is_ok());
-            if let Err(text) = rules.and(laws)
-                && found.is_none()
-            {
-                *found = Some(Counterexample {
-                    text,
-                    step,
-                    state: state.save(),
-                    actions: actions.choices.clone(),
-                    vectors: actions.vectors.clone(),
-                    chance: format!("{chance:?}"),
-                });
+            let law = check.laws(&acts, &taken);
+            if laws.is_none() {
+                *laws = law.err().map(example);
             }
         }
         state = next;
@@ -222,6 +225,7 @@ fn audit_under<W: Exact>(world: &W, acts: Result<GroupAction>, how: &Auditing) -
             check_start(&state, &mut starts, &acts);
         }
     }
+    let found: Vec<_> = rules.into_iter().zip(laws).map(|(rules, laws)| rules.or(laws)).collect();
     let declared = state.start_density().is_some();
     let actions = |g: Element| Some(Verdict::of(broken_region(spec.actions.vectors()?, &acts, g)));
     // Turns by any angle have no law of a step's draws to compare with.

@@ -106,6 +106,7 @@ class Team:
         environment: int,
         greedy: bool,
         seed: int | None,
+        episode: tuple[int, int],
     ) -> list[Any]: ...
 
 @final

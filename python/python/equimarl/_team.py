@@ -1,6 +1,7 @@
 """Teams that were trained, at play."""
 
 import json
+from collections.abc import Sequence
 from os import PathLike, fspath
 from typing import Any
 
@@ -64,6 +65,8 @@ class Team:
         *,
         greedy: bool = True,
         seed: int | None = None,
+        episode: int | Sequence[int] | None = None,
+        episode_seed: int = 0,
     ) -> Any:
         """What the team does when it sees this.
 
@@ -74,6 +77,10 @@ class Team:
         Greedy actions are those that are most likely. With ``greedy=False`` they are drawn; `seed` begins the random numbers
         anew, otherwise they go on.
 
+        Teams that were trained with tokens have other ones in every episode, so they must be told which one it is: its number, or
+        the numbers of all states. `episode_seed` and `episode` are what `equimarl play --seed` counts by. Without a number, states
+        have the numbers 0, 1, ... all the time.
+
         >>> import equimarl, tempfile
         >>> run = equimarl.train(
         ...     "wildlife", drones=3, grid=5, steps=1024, out=tempfile.mkdtemp() + "/a", evaluate_episodes=10
@@ -83,6 +90,17 @@ class Team:
         (4, 3)
         """
         start = None if seed is None else _checked_seed(seed)
+        team_seed = _checked_seed(episode_seed)
+
+        def played(state: int, states: int) -> tuple[int, int]:
+            """The episode that a state is of."""
+            if episode is None:
+                return team_seed, state
+            numbers = [episode] * states if isinstance(episode, (int, np.integer)) else list(episode)
+            if len(numbers) != states:
+                raise ValueError(f"`episode` has {len(numbers)} numbers, and there {'is' if states == 1 else 'are'} {states} of states")
+            return team_seed, _checked_seed(numbers[state])
+
         if isinstance(observations, dict):
             if not observations:
                 return {}
@@ -94,13 +112,13 @@ class Team:
                 if one.shape != each[0].shape:
                     raise ValueError(f"{agents[0]} sees an array of the shape {each[0].shape}, and {agent} one of {one.shape}")
             seen = np.stack(each)
-            chosen_by = dict(zip(agents, self._state(seen, env, 0, agents, greedy, start), strict=True))
+            chosen_by = dict(zip(agents, self._state(seen, env, 0, agents, greedy, start, played(0, 1)), strict=True))
             if self._by_vectors:
                 return {agent: np.array(chosen_by[agent], np.float32) for agent in observations}
             return {agent: chosen_by[agent] + first_choice(env, agent) for agent in observations}
         seen, kind = _numbers(observations), np.float32 if self._by_vectors else np.int64
         if seen.ndim == len(self._shape) + 1:
-            return np.array(self._state(seen, env, 0, list(range(len(seen))), greedy, start), kind)
+            return np.array(self._state(seen, env, 0, list(range(len(seen))), greedy, start, played(0, 1)), kind)
         if seen.ndim != len(self._shape) + 2:
             raise ValueError(
                 f"`observations` has the shape {seen.shape}; it must be [agents, ...] or [states, agents, ...], where an agent "
@@ -112,7 +130,8 @@ class Team:
             )
         chosen = []
         for state, of_state in enumerate(seen):
-            chosen.append(self._state(of_state, env, state, list(range(len(of_state))), greedy, start))
+            at = played(state, len(seen))
+            chosen.append(self._state(of_state, env, state, list(range(len(of_state))), greedy, start, at))
             start = None
         return np.array(chosen, kind).reshape(*seen.shape[:2], *((-1,) if self._by_vectors else ()))
 
@@ -128,7 +147,14 @@ class Team:
         return (_core.Rep(_core.Group(self._spec["group"]), self._spec["features"]).dim,)
 
     def _state(
-        self, seen: NDArray[np.float32], env: Any, state: int, agents: list[Any], greedy: bool, seed: int | None
+        self,
+        seen: NDArray[np.float32],
+        env: Any,
+        state: int,
+        agents: list[Any],
+        greedy: bool,
+        seed: int | None,
+        episode: tuple[int, int],
     ) -> list[Any]:
         if len(seen) == 0:
             raise ValueError("there are no agents in `observations`")
@@ -148,9 +174,9 @@ class Team:
                         f"agents of {self.world} talk: give the environment as well, act(observations, env), from which it is read who "
                         "hears whom; it is a Batch or an environment of equimarl.zoo"
                     )
-            return self._team.act(flat, None, envs, state, greedy, seed)
+            return self._team.act(flat, None, envs, state, greedy, seed, episode)
         if not self._note["talks"]:
-            return self._team.act(flat, None, None, 0, greedy, seed)
+            return self._team.act(flat, None, None, 0, greedy, seed, episode)
         if self._neighbours is None:
             raise TypeError(f"agents of {self.world} talk: load(run, spec=spec) tells who hears whom")
         if env is None:
@@ -159,7 +185,7 @@ class Team:
         size = _core.Rep(_core.Group(self._spec["group"]), self._spec["edge"]).dim
         index = {name: k for k, name in enumerate(names)}
         heard = [heard_by(self._neighbours(env, name), name, index, size) for name in names[: len(agents)]]
-        return self._team.act(flat, heard, None, 0, greedy, seed)
+        return self._team.act(flat, heard, None, 0, greedy, seed, episode)
 
     def __repr__(self) -> str:
         return f"Team({self.world!r}, {self.kind}, {self.parameters} parameters)"

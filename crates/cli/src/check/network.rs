@@ -196,6 +196,10 @@ fn text(report: &EquivarianceReport, asked: bool, (claimed, told): (bool, bool),
     }
     let verdict = match (report.equivariant, asked, claimed) {
         (true, ..) => format!("equivariant: every difference is below {TOLERANCE:e}"),
+        (false, false, _) if told => format!(
+            "this network claims no symmetry, and has none of {group} while what breaks the symmetry is held fixed; it is told of it, and \
+             --transform-cause turns it along"
+        ),
         (false, false, _) => format!(
             "this network claims no symmetry, and has none of {group}; `--group {group}` would ask for it and fail"
         ),

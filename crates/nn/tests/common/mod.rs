@@ -251,6 +251,8 @@ pub fn world(name: &str, group: &Group) -> (Interface, usize) {
         "wildlife" => (worlds::wildlife(3, 7, group), 3),
         "traffic" => (worlds::traffic(2, 2, group), 5),
         "wind" => (Interface { cause: "rotation".into(), ..worlds::wildlife(3, 7, group) }, 3),
+        // A quarter turn changes the sign of a tilt.
+        "tilt" => (Interface { cause: "matrix[-1]".into(), ..worlds::traffic(2, 2, group) }, 5),
         other => panic!("no world is called {other}"),
     }
 }

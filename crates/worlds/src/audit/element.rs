@@ -72,9 +72,8 @@ impl ElementCheck {
         Ok(turned)
     }
 
-    /// How far apart the laws of what follows are, looked at in every state; a failure if they are. `rules` is whether the rules
-    /// have held so far.
-    pub(super) fn laws<W: Exact>(&mut self, acts: &GroupAction, taken: &Taken<W>, rules: bool) -> Check {
+    /// How far apart the laws of what follows are, looked at in every state; a failure if they are.
+    pub(super) fn laws<W: Exact>(&mut self, acts: &GroupAction, taken: &Taken<W>) -> Check {
         // Laws are listed where agents choose, and elements are of a finite group.
         if taken.actions.is_vectors() || acts.turn(self.g).is_some() {
             return Ok(());
@@ -84,7 +83,7 @@ impl ElementCheck {
             self.transformed_actions.choices[acts.agent(self.g, agent)] = acts.action(self.g, action);
         }
         let both = (&taken.actions.choices[..], &self.transformed_actions.choices[..]);
-        let Some(found) = size::variation(self.g, (taken.before, &turned), both, (self.cause, rules)) else {
+        let Some(found) = size::variation(self.g, (taken.before, &turned), both, self.cause) else {
             return Ok(());
         };
         self.variation.get_or_insert_default().add(found, self.states);

@@ -25,6 +25,8 @@ enum Flaw {
     ListOrder,
     /// A step down costs more.
     Reward,
+    /// A step costs more when the poacher goes one way: one outcome of five.
+    OneDraw,
     /// Episodes end early when the poacher is in the top row.
     End,
     /// The poacher's move is not transformed along with the rest.
@@ -170,6 +172,9 @@ impl Exact for Broken {
         if self.flaw == Flaw::Reward && actions[0] == 1 {
             outcome.reward -= 1e-9;
         }
+        if self.flaw == Flaw::OneDraw && *chance == 1 {
+            outcome.reward -= 1e-9;
+        }
         if self.flaw == Flaw::End && self.world.poacher()[0] == 0 {
             outcome.end = End::Terminated;
         }
@@ -307,7 +312,6 @@ fn declarations_that_contradict_themselves_are_not_audited() {
     }
 }
 
-/// Draws that correspond and are as likely say nothing about laws where the rules fail: the size of that is measured, too.
 #[test]
 fn rules_that_fail_have_a_size() {
     let most = |flaw, g: usize| examine(flaw).elements[g].variation.unwrap().most;
@@ -316,6 +320,16 @@ fn rules_that_fail_have_a_size() {
     assert_eq!(most(Flaw::None, 1), 0.0);
     // A poacher that goes anywhere with the same probability has a symmetric law, whatever its draws are said to become.
     assert!(most(Flaw::Chance, 1) < 1e-12);
+}
+
+/// One rollout of one step draws one outcome, and the size is that of all five: two of them have another reward where they lead.
+#[test]
+fn what_no_rollout_has_drawn_counts() {
+    for seed in 0..6 {
+        let found = audit(&Broken::new(Flaw::OneDraw), 1, seed);
+        assert!((found.elements[1].variation.unwrap().most - 0.4).abs() < 1e-12, "seed {seed}");
+        assert!(!found.elements[1].holds);
+    }
 }
 
 #[test]
