@@ -72,8 +72,13 @@ fi
 for tilt in 0 0.4; do
     # Green times are those that docs/sumo.md chose on other episodes.
     [ "$tilt" = 0 ] && cycle=fixed-cycle:3 || cycle=fixed-cycle:4/3
-    for controller in program "$cycle" actuated longest-queue max-pressure; do
-        try "$controller" --world sumo --tilt "$tilt" --controller "$controller" --episodes 5 --seed 0
-        places "$controller" --world sumo --tilt "$tilt" --controller "$controller"
+    for controller in program "$cycle" "$cycle+0" actuated two-phase-actuated "longest-queue --min-green 15" "max-pressure --min-green 15"; do
+        # The words of one that has settings.
+        set -- $controller
+        name=$1
+        shift
+        set -- --world sumo --tilt "$tilt" --controller "$name" "$@"
+        try "$name" "$@" --episodes 5 --seed 0
+        places "$name" "$@"
     done
 done

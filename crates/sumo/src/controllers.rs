@@ -8,7 +8,7 @@ use equimarl_worlds::{Error, Result};
 
 /// Decisions of green for straight traffic and for left turns in a fixed cycle unless somebody says otherwise: the best of those
 /// that were tried for the usual demand (docs/sumo.md).
-const USUAL: Cycle = Cycle { straight: [3; 2], left: 1 };
+const USUAL: Cycle = Cycle { straight: [3; 2], left: 0 };
 
 /// Writes the actions of a controller.
 pub fn control(sumo: &Sumo, controller: &str, actions: &mut [usize]) -> Result<()> {
