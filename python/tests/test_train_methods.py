@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from ducks import SPEC, Pond
 from test_train import SHORT
 
@@ -33,6 +34,36 @@ def test_a_team_that_knows_the_wind_is_told_of_it(tmp_path: Path) -> None:
         chosen.append(team.act(batch.reset(), batch))
     # The same places, another wind: were it not told, it would do the same.
     assert (chosen[0] != chosen[1]).any()
+    # Where nothing blows it is told that.
+    calm = equimarl.Batch("wildlife", num_envs=4, drones=2, grid=5)
+    assert team.act(calm.reset(), calm).shape == (4, 2)
+
+
+def test_every_episode_has_tokens_of_its_own(tmp_path: Path) -> None:
+    options: dict[str, Any] = {"agents": 2, "actions": "continuous"}
+    settings = {**SHORT, "steps": 4096, "evaluate_episodes": 3}
+    run = equimarl.train("spread", group="D4", tokens=True, out=tmp_path / "a", **options, **settings)
+    team = run.team()
+    batch = equimarl.Batch("spread", num_envs=8, seed=1, **options)
+    batch.reset()
+
+    def act(**told: Any) -> NDArray[Any]:
+        found: NDArray[Any] = team.act(batch.observations, batch, **told)
+        return found
+
+    # Without a number, states are episodes 0, 1, ...; another number or another seed, other tokens.
+    assert (act() == act(episode=range(8))).all()
+    first = act(episode=5)
+    assert (first == act(episode=[5] * 8)).all()
+    for others in (act(episode=6), act(episode=5, episode_seed=1)):
+        assert (first != others).any(axis=(1, 2)).all()
+    # More agents than learned have tokens, too.
+    many = equimarl.Batch("spread", num_envs=1, **{**options, "agents": 5})
+    assert team.act(many.reset(), many, episode=2).shape == (1, 5, 2)
+    with pytest.raises(ValueError, match="`episode` has 3 numbers, and `observations` are of 8 state"):
+        act(episode=[1, 2, 3])
+    with pytest.raises(ValueError, match="a whole number from 0"):
+        act(episode=-1)
 
 
 @pytest.mark.parametrize("group", ["SO2", "O2", "D4"])

@@ -1,11 +1,12 @@
 //! A harbour: boats look for free berths.
 //!
 //! Boats and berths lie on a square of cells. In every step each boat stays or moves to a neighbouring cell, and sometimes a
-//! gust of wind pushes all boats one cell further; a step gives the team 0.1 times the share of berths that are taken. An
-//! episode has 50 steps.
+//! gust of wind pushes all boats one cell further, from any side or always from the same one; a step gives the team 0.1 times the
+//! share of berths that are taken. An episode has 50 steps.
 //!
 //! A boat sees numbers and no picture: whether it lies at a berth, and where it is, seen from the middle. It hears the other
-//! boats, and the berths, which do not act: *senders*. Turned or mirrored, the harbour is the same harbour: D4.
+//! boats, and the berths, which do not act: *senders*. Turned or mirrored, the harbour is the same harbour: D4. A wind that always
+//! comes from one side breaks that, for a reason that is known: it is declared as a *cause*.
 
 use equimarl_group::{Element, Group, Plane};
 use equimarl_worlds::scene::{ActionMark, AgentMark, Colour, Edit, Handle, Scene, Shape, cell_at};
@@ -31,6 +32,8 @@ pub struct State {
     boats: Vec<Cell>,
     berths: Vec<Cell>,
     wind: f64,
+    /// Where gusts push to, down and right, if that is always the same.
+    steady: Option<[i32; 2]>,
     steps: usize,
     spec: Arc<Spec>,
     plane: Arc<Plane>,
@@ -54,18 +57,32 @@ impl State {
             boats: vec![[0, 0]; boats],
             berths: vec![[0, 0]; boats],
             wind: 0.0,
+            steady: None,
             steps: 0,
             spec: Arc::new(spec(boats, group)?),
             plane: Arc::new(Plane::new(group)?),
         })
     }
 
-    /// The same harbour, in which this is the probability of a gust in a step.
-    pub fn with_wind(self, wind: f64) -> Result<State> {
+    /// The same harbour, in which this is the probability of a gust in a step, from `any` side or from one of the compass.
+    pub fn with_wind(self, wind: f64, from: &str) -> Result<State> {
         if !(0.0..=1.0).contains(&wind) {
             return Err(Error::BadWorld(format!("`wind` is a probability, from 0 to 1, and not {wind}")));
         }
-        Ok(State { wind, ..self })
+        let steady = match ["north", "west", "south", "east"].iter().position(|side| *side == from) {
+            Some(side) => Some(MOVES[1 + side]),
+            None if from == "any" => None,
+            None => {
+                let sides = "any, north, west, south or east";
+                return Err(Error::BadWorld(format!("`wind_from` is {sides}, and not `{from}`")));
+            }
+        };
+        let mut spec = (*self.spec).clone();
+        if wind > 0.0 && steady.is_some() {
+            // What breaks the symmetry turns like the plane.
+            spec.cause = "rotation".into();
+        }
+        Ok(State { wind, steady, spec: Arc::new(spec), ..self })
     }
 
     fn is_free(&self, berth: Cell) -> bool {
@@ -201,6 +218,11 @@ impl World for State {
         }
     }
 
+    /// A steady wind as a vector, as long as it is strong. Networks are told of it with `--method cause`.
+    fn cause(&self, out: &mut [f32]) {
+        out.copy_from_slice(&self.steady.unwrap_or_default().map(|v| v as f32 * self.wind as f32));
+    }
+
     fn measure(&self, _which: usize, _end: End) -> Option<f64> {
         Some(self.free() as f64)
     }
@@ -271,7 +293,17 @@ impl Exact for State {
             return [0, 0];
         }
         let (blows, way) = (stream.unit() < self.wind, stream.below(4) as usize);
-        MOVES[if blows { 1 + way } else { 0 }]
+        if blows { self.steady.unwrap_or(MOVES[1 + way]) } else { [0, 0] }
+    }
+
+    /// All gusts with their probabilities, so that a check can say by how much a steady wind breaks the symmetry.
+    fn chances(&self) -> Option<Vec<([i32; 2], f64)>> {
+        let share = |gust| match self.steady {
+            Some(steady) => f64::from(u8::from(gust == steady)),
+            None => 0.25,
+        };
+        let gusts = MOVES[1..].iter().map(|&gust| (gust, self.wind * share(gust)));
+        Some([([0, 0], 1.0 - self.wind)].into_iter().chain(gusts).collect())
     }
 
     fn apply(&mut self, actions: &[usize], gust: &[i32; 2]) -> Outcome {
@@ -289,6 +321,11 @@ impl Exact for State {
     /// In the turned harbour the same gust blows the turned way.
     fn transform_chance(&self, g: Element, gust: &[i32; 2]) -> [i32; 2] {
         self.plane.vector(g, *gust)
+    }
+
+    /// The wind stays when the harbour is turned; here it turns as well.
+    fn transform_cause(&mut self, g: Element) {
+        self.steady = self.steady.map(|wind| self.plane.vector(g, wind));
     }
 
     fn save(&self) -> Value {
@@ -354,6 +391,13 @@ impl Definition for Harbour {
             // It came later: runs and models from before it mean a harbour without wind.
             Opt::new("wind", 0.0, "P", "the probability of a gust, which pushes all boats one cell")
                 .added_later(0.0),
+            Opt::new(
+                "wind_from",
+                "any",
+                "SIDE",
+                "the side that gusts come from: any, north, west, south or east",
+            )
+            .added_later("any"),
         ]
     }
 
@@ -369,6 +413,9 @@ impl Definition for Harbour {
 
     fn make(&self, settings: &Settings, group: &Group, count: usize) -> Result<Box<dyn Envs>> {
         let state = State::new(settings.whole("boats")?, settings.whole("size")?, group)?;
-        Ok(Box::new(EnvBatch::of(&state.with_wind(settings.number("wind")?)?, count)))
+        Ok(Box::new(EnvBatch::of(
+            &state.with_wind(settings.number("wind")?, settings.text("wind_from")?)?,
+            count,
+        )))
     }
 }

@@ -98,7 +98,7 @@ class Team:
                 return team_seed, state
             numbers = [episode] * states if isinstance(episode, (int, np.integer)) else list(episode)
             if len(numbers) != states:
-                raise ValueError(f"`episode` has {len(numbers)} numbers, and there {'is' if states == 1 else 'are'} {states} of states")
+                raise ValueError(f"`episode` has {len(numbers)} numbers, and `observations` are of {states} state(s)")
             return team_seed, _checked_seed(numbers[state])
 
         if isinstance(observations, dict):
