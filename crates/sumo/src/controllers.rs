@@ -134,53 +134,61 @@ fn queue(state: &State, junction: &Junction, phase: usize) -> f64 {
     lanes.iter().map(halting).sum()
 }
 
-/// Varaiya's pressure: over the links with green, the vehicles that stand before a link, x, minus those that stand behind it, by where
-/// they go and how often vehicles go there, r:
+/// Varaiya's pressure: over the links with green, what a link carries, c, times the vehicles that stand before it, x, minus those that
+/// stand behind it by where they go and how often vehicles go there, r:
 ///
 /// ```text
-/// sum over links (l, m) of share(l, m) * (x(l, m) - sum over ways p of r(m, p) x(m, p))
+/// sum over links (l, m) of c(l, m) (x(l) - sum over ways p of r(m, p) x(m, p))
 /// ```
 ///
-/// A link that has to yield counts half. Behind a road that leads to no light nobody waits.
+/// x(l) is a lane's, and the links of a lane share what it carries by how often vehicles turn there; one that has to yield carries
+/// half. Behind a road that leads to no light nobody waits.
 fn pressure(city: &City, state: &State, turning: [f64; 3], junction: &Junction, phase: usize) -> f64 {
+    let next =
+        |to: usize| city.approached[to].and_then(|(i, side)| city.junctions[i].approaches[side].as_ref());
     let behind = |to: usize| -> f64 {
-        let next = city.approached[to].and_then(|(i, side)| city.junctions[i].approaches[side].as_ref());
-        let Some(x) = next.map(|approach| waiting(city, state, approach)) else { return 0.0 };
-        let ways = || (0..3).filter_map(|way| Some((turning[way], x[way]?)));
-        let all: f64 = ways().map(|(r, _)| r).sum();
-        if all > 0.0 { ways().map(|(r, x)| r * x).sum::<f64>() / all } else { 0.0 }
+        let Some(approach) = next(to) else { return 0.0 };
+        let lanes = approach.lanes.iter().filter(|&&lane| approach.ways[lane] != [false; 3]);
+        let all = (0..3).filter(|&way| approach.lanes.iter().any(|&lane| approach.ways[lane][way]));
+        let all: f64 = all.map(|way| turning[way]).sum();
+        let of = |&lane: &usize| {
+            let often: f64 = (0..3).map(|way| turning[way] * part(approach, lane, way, turning)).sum();
+            standing(city, state, approach, lane) * often
+        };
+        if all > 0.0 { lanes.map(of).sum::<f64>() / all } else { 0.0 }
     };
-    let mut sum = 0.0;
-    for (side, approach) in junction.approaches.iter().enumerate() {
-        let Some(approach) = approach else { continue };
-        let before = waiting(city, state, approach);
-        for (way, x) in before.into_iter().enumerate() {
-            // A way is one link of Varaiya's, however many lanes it has.
-            let lanes: Vec<Under> =
-                under(junction, phase).filter(|l| l.from.0 == side && l.way == way).collect();
-            if let (Some(x), Some(first)) = (x, lanes.first()) {
-                let share = lanes.iter().map(|l| l.share).sum::<f64>() / lanes.len() as f64;
-                sum += share * (x - behind(first.to));
-            }
-        }
-    }
-    sum
+    let links = under(junction, phase).filter(|link| link.share > 0.0);
+    let link = |link: Under| {
+        let (side, lane) = link.from;
+        let Some(approach) = &junction.approaches[side] else { return 0.0 };
+        // To several lanes of one road it is still one way.
+        let alike =
+            approach.links.iter().filter(|l| l.1 == lane && (l.2 as usize).min(2) == link.way).count();
+        let carries = link.share * part(approach, lane, link.way, turning) / alike.max(1) as f64;
+        carries * (standing(city, state, approach, lane) - behind(link.to))
+    };
+    links.map(link).sum()
 }
 
-/// Vehicles that stand before a junction by where they go, to the right, straight on and to the left; none where nobody can go there. Those
-/// of a lane that leads several ways are shared among them, and those that stand further back among all ways of all lanes.
-fn waiting(city: &City, state: &State, approach: &Approach) -> [Option<f64>; 3] {
+/// The part of a lane's vehicles that goes this way.
+fn part(approach: &Approach, lane: usize, way: usize, turning: [f64; 3]) -> f64 {
+    let ways = approach.ways[lane];
+    let all: f64 = (0..3).filter(|&w| ways[w]).map(|w| turning[w]).sum();
+    match ways[way] {
+        true if all > 0.0 => turning[way] / all,
+        // A way that nobody is said to take, alone.
+        true => 1.0 / ways.iter().filter(|w| **w).count() as f64,
+        false => 0.0,
+    }
+}
+
+/// Vehicles that stand on a lane before a junction, and their share of those further back: as many ways as it leads.
+fn standing(city: &City, state: &State, approach: &Approach, lane: usize) -> f64 {
     let roads = &city.net.edges;
     let tail: f64 = approach.tail.iter().map(|&e| state.on_road(&roads[e], e).halting).sum();
     let count = |lane: usize| approach.ways[lane].iter().filter(|w| **w).count() as f64;
     let all: f64 = approach.lanes.iter().map(|&lane| count(lane)).sum();
-    std::array::from_fn(|way| {
-        let lanes = || approach.lanes.iter().filter(|&&lane| approach.ways[lane][way]);
-        let own = |&lane: &usize| {
-            (state.lanes[approach.edge][lane].halting + tail * count(lane) / all.max(1.0)) / count(lane)
-        };
-        (lanes().count() > 0).then(|| lanes().map(own).sum())
-    })
+    state.lanes[approach.edge][lane].halting + tail * count(lane) / all.max(1.0)
 }
 
 #[cfg(test)]
@@ -212,19 +220,22 @@ mod tests {
         stand(&city, &mut state, "left0A0.140.00", 0, 6.0);
         stand(&city, &mut state, "left0A0.140.00", 1, 2.0);
         // Straight on and right have green, and who turns left yields: 6 + 2/2. Left turns alone: 2. All from the west: 8.
-        assert_eq!([0, 1, 2, 6].map(|phase| of(&state, phase)), [7.0, 0.0, 2.0, 8.0]);
-        // Three further back are shared by the three ways.
+        let near =
+            |found: f64, expected: f64| assert!((found - expected).abs() < 1e-12, "{found}, not {expected}");
+        [(0, 7.0), (1, 0.0), (2, 2.0), (6, 8.0)].map(|(phase, expected)| near(of(&state, phase), expected));
+        // Three further back: two of them for the lane that leads two ways.
         stand(&city, &mut state, "left0A0", 0, 3.0);
-        assert_eq!(of(&state, 0), 7.0 + 2.0 + 0.5);
-        // Ten behind, in front of B0 where they turn left, as a fifth of those do who go there.
+        near(of(&state, 0), 9.5);
+        // Ten behind, in front of B0 where they turn left, as a fifth of those do who go there; three quarters of a lane lead there.
         stand(&city, &mut state, "A0B0.140.00", 1, 10.0);
-        assert_eq!(of(&state, 0), 9.5 - 0.2 * 10.0);
-        // And five on the piece before that: a third of them is before each way.
-        stand(&city, &mut state, "A0B0", 0, 5.0);
-        assert!((of(&state, 0) - (9.5 - 2.0 - 5.0 / 3.0)).abs() < 1e-12);
+        near(of(&state, 0), 9.5 - 0.75 * 0.2 * 10.0);
+        // And three on the piece before that: two for the lane that goes straight on three times of four (0.6), and right once (0.2).
+        stand(&city, &mut state, "A0B0", 0, 3.0);
+        let behind = 0.2 * 11.0 + (0.75 * 0.6 + 0.25 * 0.2) * 2.0;
+        near(of(&state, 0), 9.5 - 0.75 * behind);
         // Who has left the city is behind nobody.
         stand(&city, &mut state, "A0left0", 0, 50.0);
-        assert!((of(&state, 0) - (9.5 - 2.0 - 5.0 / 3.0)).abs() < 1e-12);
+        near(of(&state, 0), 9.5 - 0.75 * behind);
     }
 
     #[test]
