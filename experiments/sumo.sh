@@ -61,7 +61,7 @@ taught() {
 }
 if [ "$1" = tee ]; then
     from=$2 to=$3
-    for seed in 1 2; do
+    for seed in ${SEEDS:-1 2}; do
         for method in equivariant plain; do
             taught "$method-new-$seed" --method "$method" --seed "$seed" --steps 10000 --set learning_rate=3e-3
             taught "$method-on-$seed" --method "$method" --seed "$seed" --steps 3000 --from "$from/sumo-4x4-$method-0.003-$seed"
