@@ -1,5 +1,5 @@
 """What relaxed networks found of their worlds' asymmetry: how far the weights of every layer are from equivariant ones, and how much what
-they do differs from what an equivariant network would do. One JSON object per run, or a table in Markdown of such a file.
+they do differs from what they do turned; of plain networks only that. One JSON object per run, or a table in Markdown of such a file.
 
     python3 experiments/asymmetry.py ask runs/imperfect runs/imperfect-lights > docs/results/elsewhere/asymmetry.ndjson
     python3 experiments/asymmetry.py table docs/results/elsewhere/asymmetry.ndjson
@@ -24,14 +24,14 @@ def said(*words):
 def ask(folders):
     for folder in folders:
         for run in sorted(Path(folder).iterdir()):
-            if "-relaxed-" not in run.name or not (run / "model.safetensors").is_file():
+            if not any(method in run.name for method in ("-relaxed-", "-plain-0")) or not (run / "model.safetensors").is_file():
                 continue
             found = said("inspect", str(run))
             # A team that is told of a wind that is drawn is asked with the wind turned along: about this one everybody may be symmetric.
             along = ["--transform-cause"] if found["settings"].get("wind_from") == "any" and found["settings"].get("wind") else []
             checked = said("check", "network", "--model", str(run), *along)
             moved = [e["divergence"] for e in checked["elements"] if e["element"] != "e"]
-            line = {"run": run.name, "world": {"name": found["world"], **found["settings"]}, "asymmetry": found["asymmetry"], "divergence": statistics.fmean(moved), "states": checked["states"]}
+            line = {"run": run.name, "world": {"name": found["world"], **found["settings"]}, "penalty": found["penalty"], "asymmetry": found.get("asymmetry", {}), "divergence": statistics.fmean(moved), "states": checked["states"]}
             print(json.dumps(line), flush=True)
 
 
