@@ -6,6 +6,7 @@
     python3 experiments/sumo.py ends docs/results/sumo.jsonl
     python3 experiments/sumo.py measures docs/results/sumo.jsonl docs/results/elsewhere/sumo-controllers.ndjson
     python3 experiments/sumo.py elsewhere docs/results/elsewhere/sumo-teams.ndjson docs/results/elsewhere/sumo-controllers.ndjson
+    python3 experiments/sumo.py figure docs/results/sumo.jsonl docs/results/elsewhere/sumo-teams.ndjson docs/results/elsewhere/sumo-controllers.ndjson > docs/results/figures/sumo-ends.svg
 
 A run's log has the mean time loss of its last twenty episodes. Up to the twentieth that is all of them, so two lines give the mean of the
 episodes between: (n2 m2 - n1 m1) / (n2 - n1). 4,000 decisions have 17 to 20; what comes later is left out here.
@@ -156,6 +157,41 @@ def table(rows):
         print(f"| {where} | {who} | " + " | ".join(cells) + " |")
 
 
+def figure(records, teams, controllers):
+    """A dot for every run, a diamond for every controller: time loss where teams learned, under tilted demand, and on 8 x 8 junctions."""
+    panels = {"4 x 4 junctions, where they learned": defaultdict(list), "the same, tilted demand": defaultdict(list), "8 x 8 junctions, unseen": defaultdict(list)}
+    names = list(panels)
+    for record in read(records):
+        if record["state"] == "finished":
+            panels[names[record["config"]["world"].get("tilt", 0.0) > 0]][record["config"]["method"]].append(record["summary"]["evaluation"]["greedy"]["time_loss"]["mean"])
+    for line in [*read(controllers), *read(teams)]:
+        found, method = line["found"], re.sub(r"^sumo-4x4-(tilt0\.4-)?(.*)-[0-9.e-]+-\d+$", r"\2", line["run"])
+        place = None if found["net"] else names[2] if found["rows"] == 8 and not found["tilt"] else names[found["tilt"] > 0] if found["rows"] == 4 else None
+        if place:
+            panels[place][method].append(found["time_loss"]["mean"])
+    learned = {"equivariant": "#0072b2", "relaxed": "#009e73", "augment-random": "#e69f00", "plain": "#d55e00"}
+    width, left, row, low, high = 900, 190, 19, 40.0, 180.0
+    x = lambda loss: left + (width - left - 30) * (min(loss, high) - low) / (high - low)  # noqa: E731
+    body, y = [], 20
+    for title, rows in panels.items():
+        body.append(f'<text x="{left}" y="{y}" font-weight="bold">{title}</text>')
+        top = y + 8
+        for who, losses in sorted(rows.items(), key=lambda r: statistics.fmean(r[1])):
+            y += row
+            colour = learned.get(who, "#555555")
+            body.append(f'<text x="{left - 8}" y="{y + 4}" text-anchor="end" fill="{colour}">{who}</text><line x1="{left}" x2="{width - 30}" y1="{y}" y2="{y}" stroke="#e4e4e4"/>')
+            for loss in losses:
+                at = x(loss)
+                mark = f'<circle cx="{at:.1f}" cy="{y}" r="5" fill="{colour}" fill-opacity="0.65"' if who in learned else f'<path d="M{at:.1f} {y - 6}l6 6l-6 6l-6 -6z" fill="{colour}"'
+                body.append(f"{mark}><title>{who}: {loss:.1f} s</title>" + ("</circle>" if who in learned else "</path>"))
+        y += 16
+        for tick in range(int(low), int(high) + 1, 20):
+            body.append(f'<line x1="{x(tick):.1f}" x2="{x(tick):.1f}" y1="{top}" y2="{y - 6}" stroke="#bbbbbb" stroke-dasharray="2 3"/><text x="{x(tick):.1f}" y="{y + 6}" text-anchor="middle" fill="#555555">{tick}</text>')
+        y += 36
+    body.append(f'<text x="{left}" y="{y - 8}" fill="#555555">time loss per vehicle, seconds: less is better. A dot is a trained team (greedy), a diamond a controller.</text>')
+    print(f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {y}" font-family="sans-serif" font-size="13"><rect width="{width}" height="{y}" fill="white"/>' + "".join(body) + "</svg>")
+
+
 if len(sys.argv) >= 3 and sys.argv[1] == "curves":
     curves(sys.argv[2:])
 elif len(sys.argv) == 3 and sys.argv[1] == "rates":
@@ -166,6 +202,8 @@ elif len(sys.argv) == 3 and sys.argv[1] == "ends":
     ends(sys.argv[2])
 elif len(sys.argv) == 4 and sys.argv[1] == "measures":
     measures(*sys.argv[2:])
+elif len(sys.argv) == 5 and sys.argv[1] == "figure":
+    figure(*sys.argv[2:])
 elif len(sys.argv) >= 3 and sys.argv[1] == "elsewhere":
     elsewhere(*sys.argv[2:])
 else:

@@ -122,18 +122,21 @@ impl Team {
     }
 
     /// The actions of all agents of one state, who see `observations` [agents, numbers]. Whom they hear is given, or what
-    /// environment `environment` of `envs` says. Tokens, if agents have some, are those of `episode`: a seed and a number.
-    #[pyo3(signature = (observations, heard, envs, environment, greedy, seed, episode))]
+    /// environment number `place.1` of `place.0` says. Tokens, if agents have some, are those of `episode`: a seed and a number.
+    #[pyo3(signature = (observations, heard, place, greedy, seed, episode))]
     fn act(
         &self,
         observations: &Bound<'_, PyArrayDyn<f32>>,
         heard: Option<Heard>,
-        envs: Option<&Envs>,
-        environment: usize,
+        place: Option<(PyRef<'_, Envs>, usize)>,
         greedy: bool,
         seed: Option<u64>,
         episode: (u64, u64),
     ) -> PyResult<Acts> {
+        let (envs, environment) = match &place {
+            Some((envs, environment)) => (Some(&**envs), *environment),
+            None => (None, 0),
+        };
         let seen = observations.try_readonly().map_err(|_| value("`observations` are being written"))?;
         let seen = seen.as_slice().map_err(|_| value("`observations` are not contiguous"))?;
         // Where surroundings are observed, edges are read from the world, and the rest is what the network sees.

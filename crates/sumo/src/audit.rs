@@ -92,7 +92,7 @@ pub fn audit(settings: &Settings, group: &Group, steps: usize, seed: u64) -> Res
         };
         let law = demand::uneven(&city, &options.flow, &turn).filter(|_| options.routes.is_empty());
         let other = Episode::play(&mut quiet, &demand::turned(&trips, &turn), (*q, Some(&turn)), chance())?;
-        let same = same_trips(&base.trips, &other.trips);
+        let (same, differs) = same_trips(&base.trips, &other.trips);
         let all = base.trips.len().max(other.trips.len());
         if all == 0 {
             return Err(Error::BadWorld("nobody drove: nothing can be compared".into()));
@@ -101,6 +101,12 @@ pub fn audit(settings: &Settings, group: &Group, steps: usize, seed: u64) -> Res
             text,
             "{name}: exact tier, {same} of {all} trips are the same, at light load and without driver noise"
         );
+        if let Some(differs) = &differs {
+            let _ = writeln!(
+                text,
+                "{name}: the first that differs is {differs}; centimetres inside of a junction are enough for that"
+            );
+        }
         if let Some(why) = &law {
             let _ = writeln!(text, "{name}: the law of the demand is another one: {why}");
         }
@@ -109,6 +115,7 @@ pub fn audit(settings: &Settings, group: &Group, steps: usize, seed: u64) -> Res
         entry["holds"] = json!(good);
         entry["trips"] = json!(all);
         entry["same_trips"] = json!(same);
+        entry["first_that_differs"] = json!(differs);
         entry["demand"] = json!(law);
         elements.push(entry);
         usable.push((*q, turn));
@@ -138,10 +145,22 @@ pub fn audit(settings: &Settings, group: &Group, steps: usize, seed: u64) -> Res
     Ok(OwnAudit { holds, text, report })
 }
 
-/// How many vehicles had the same trip in both, by their names: two that arrive in the same second may be listed in any order.
-fn same_trips(a: &[TripInfo], b: &[TripInfo]) -> usize {
+/// How many vehicles had the same trip in both, by their names: two that arrive in the same second may be listed in any order. And the
+/// first that had another one.
+fn same_trips(a: &[TripInfo], b: &[TripInfo]) -> (usize, Option<String>) {
     let others: HashMap<&str, &TripInfo> = b.iter().map(|t| (t.id.as_str(), t)).collect();
-    a.iter().filter(|t| others.get(t.id.as_str()) == Some(t)).count()
+    let differs = |t: &&TripInfo| others.get(t.id.as_str()) != Some(t);
+    let first = a.iter().filter(differs).min_by(|a, b| a.depart.total_cmp(&b.depart)).map(|t| {
+        let went = |t: &TripInfo| format!("{} s on its way, {} s lost", t.duration, t.time_loss);
+        let there = others.get(t.id.as_str()).map_or("it did not come in".into(), |t| went(t));
+        format!(
+            "vehicle {}, which came in at second {}: {} here, and turned {there}",
+            t.id,
+            t.depart,
+            went(t)
+        )
+    });
+    (a.len() - a.iter().filter(differs).count(), first)
 }
 
 /// A random episode: its trips, and what was lost on each road.

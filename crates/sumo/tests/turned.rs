@@ -235,6 +235,11 @@ fn audits_refute_what_is_uneven_and_nothing_else() {
     let (refuted, found) = audit(&settings().with("net", net.to_str().unwrap()), 900, 0);
     assert!(refuted && !found.holds, "{}", found.text);
     assert!(found.report["elements"].as_array().unwrap().iter().all(|e| e["same_trips"] != e["trips"]));
+    assert!(
+        found.text.contains("the first that differs is vehicle") && found.text.contains("s on its way"),
+        "{}",
+        found.text
+    );
 }
 
 /// The groups that are found for grids that netgenerate makes, at several sizes and with other lanes.

@@ -174,9 +174,9 @@ class Team:
                         f"agents of {self.world} talk: give the environment as well, act(observations, env), from which it is read who "
                         "hears whom; it is a Batch or an environment of equimarl.zoo"
                     )
-            return self._team.act(flat, None, envs, state, greedy, seed, episode)
+            return self._team.act(flat, None, None if envs is None else (envs, state), greedy, seed, episode)
         if not self._note["talks"]:
-            return self._team.act(flat, None, None, 0, greedy, seed, episode)
+            return self._team.act(flat, None, None, greedy, seed, episode)
         if self._neighbours is None:
             raise TypeError(f"agents of {self.world} talk: load(run, spec=spec) tells who hears whom")
         if env is None:
@@ -185,7 +185,7 @@ class Team:
         size = _core.Rep(_core.Group(self._spec["group"]), self._spec["edge"]).dim
         index = {name: k for k, name in enumerate(names)}
         heard = [heard_by(self._neighbours(env, name), name, index, size) for name in names[: len(agents)]]
-        return self._team.act(flat, heard, None, 0, greedy, seed, episode)
+        return self._team.act(flat, heard, None, greedy, seed, episode)
 
     def __repr__(self) -> str:
         return f"Team({self.world!r}, {self.kind}, {self.parameters} parameters)"
