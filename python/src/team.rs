@@ -192,7 +192,10 @@ impl Team {
                 (0..agents).for_each(|agent| world.neighbours(agent, &mut all[agent]));
                 senders = self.senders(world)?;
                 cause.resize(equimarl_worlds::GroupAction::new(&self.spec).map_err(value)?.cause_dim(), 0.0);
-                world.cause(&mut cause);
+                // A team that is not told of it, in a world that would say.
+                if !cause.is_empty() {
+                    world.cause(&mut cause);
+                }
                 Ok(())
             })?,
             (None, None) => {}

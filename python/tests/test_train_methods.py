@@ -37,6 +37,10 @@ def test_a_team_that_knows_the_wind_is_told_of_it(tmp_path: Path) -> None:
     # Where nothing blows it is told that.
     calm = equimarl.Batch("wildlife", num_envs=4, drones=2, grid=5)
     assert team.act(calm.reset(), calm).shape == (4, 2)
+    # Nor does it harm a team that knows of no wind.
+    still = equimarl.train("wildlife", out=tmp_path / "b", drones=2, grid=5, **SHORT).team()
+    windy = equimarl.Batch("wildlife", num_envs=4, **options)
+    assert still.act(windy.reset(), windy).shape == (4, 2)
 
 
 def test_every_episode_has_tokens_of_its_own(tmp_path: Path) -> None:

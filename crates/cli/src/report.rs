@@ -172,7 +172,7 @@ fn command(args: &Args) -> String {
         words.push(format!("--rates-by {}", args.rates_by));
     }
     if let Some(list) = &args.seeds {
-        words.push(format!("--seeds {list}"));
+        words.push(format!("--seeds {}", list.replace(' ', "")));
     }
     if let Some(option) = &args.by {
         words.push(format!("--by {option} --by-after {}", args.by_after));

@@ -41,7 +41,7 @@ fn teams_over_a_number_and_all_rates() {
     assert_eq!(some["by"][0]["teams"][1]["points"][1]["end"]["scores"].as_array().unwrap().len(), 1);
     assert_eq!(some["settings"][0]["teams"][0]["seeds"], serde_json::json!([2]));
     assert!(
-        some["notes"].to_string().contains("8 runs have other seeds than were asked for"),
+        some["notes"].to_string().contains("8 runs have other seeds than were asked for, and are left out"),
         "{}",
         some["notes"]
     );

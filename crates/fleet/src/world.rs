@@ -34,7 +34,7 @@ pub(crate) fn check(envs: &dyn Envs, policy: &Policy) -> Result<Shape> {
         edge: acts.edge_dim(),
         senders: kinds.map(|(kind, s)| (s.kind.as_str(), acts.sender_dim(kind))).collect(),
     })?;
-    // A world that declares none is calm: then zeros are told.
+    // A world that declares none has none that could be told: zeros are, whatever else may break it (a main road).
     if shape.cause > 0 && ![0, shape.cause].contains(&acts.cause_dim()) {
         return bad(format!(
             "this network must be told what breaks the symmetry, in {} numbers, and {} as it is here has {} of them",

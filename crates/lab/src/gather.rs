@@ -330,7 +330,6 @@ impl Gathered {
         }
     }
 
-    /// That there is no run that counts, and why.
     /// Leaves out runs of other seeds, and says so; those that were made to choose a learning rate stay.
     ///
     /// # Errors
@@ -343,11 +342,13 @@ impl Gathered {
             return Err(Error::Bad(format!("none of the {before} runs has one of these seeds")));
         }
         if left_out > 0 {
-            self.notes.push(format!("{left_out} runs have other seeds than were asked for"));
+            self.notes
+                .push(format!("{left_out} runs have other seeds than were asked for, and are left out"));
         }
         Ok(())
     }
 
+    /// That there is no run that counts, and why.
     fn nothing(&self) -> String {
         // What a file system says names the place already.
         let named = |(place, why): &(String, String)| match why.starts_with(place.as_str()) {

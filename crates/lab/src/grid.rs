@@ -189,8 +189,7 @@ fn pick(axes: &[(String, Vec<Value>)], mut index: usize) -> Table {
 /// # Errors
 /// If that is no list of seeds, or one of more than a sweep may have.
 pub fn seeds(text: &str) -> Result<Vec<u64>> {
-    let wrong =
-        || Error::Bad(format!("cannot read the seeds `{text}`; write for example \"1-10\" or [1, 5, 9]"));
+    let wrong = || Error::Bad(format!("cannot read the seeds `{text}`; write for example 1-10 or 1,5,9"));
     let mut seeds = vec![];
     for part in text.split(',') {
         let (first, last) = part.split_once('-').unwrap_or((part, part));

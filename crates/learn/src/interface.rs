@@ -107,7 +107,7 @@ pub fn check_fit(spec: &Spec, network: &equimarl_nn::NetworkConfig) -> Result<()
         ));
     }
     let acts = GroupAction::new(spec)?;
-    // A world that declares none is calm: then zeros are told.
+    // A world that declares none has none that could be told: zeros are, whatever else may break it (a main road).
     let (told, there) = (network.cause_dim()?, acts.cause_dim());
     if told > 0 && there > 0 && told != there {
         return Err(Error::Mismatch(format!(

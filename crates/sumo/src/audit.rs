@@ -104,7 +104,7 @@ pub fn audit(settings: &Settings, group: &Group, steps: usize, seed: u64) -> Res
         if let Some(differs) = &differs {
             let _ = writeln!(
                 text,
-                "{name}: the first that differs is {differs}; centimetres inside of a junction are enough for that"
+                "{name}: the first that differs is {differs} (centimetres inside of a junction are enough for that)"
             );
         }
         if let Some(why) = &law {
@@ -149,16 +149,18 @@ pub fn audit(settings: &Settings, group: &Group, steps: usize, seed: u64) -> Res
 /// first that had another one.
 fn same_trips(a: &[TripInfo], b: &[TripInfo]) -> (usize, Option<String>) {
     let others: HashMap<&str, &TripInfo> = b.iter().map(|t| (t.id.as_str(), t)).collect();
+    let here: HashMap<&str, &TripInfo> = a.iter().map(|t| (t.id.as_str(), t)).collect();
     let differs = |t: &&TripInfo| others.get(t.id.as_str()) != Some(t);
-    let first = a.iter().filter(differs).min_by(|a, b| a.depart.total_cmp(&b.depart)).map(|t| {
-        let went = |t: &TripInfo| format!("{} s on its way, {} s lost", t.duration, t.time_loss);
-        let there = others.get(t.id.as_str()).map_or("it did not come in".into(), |t| went(t));
-        format!(
-            "vehicle {}, which came in at second {}: {} here, and turned {there}",
-            t.id,
-            t.depart,
-            went(t)
-        )
+    let alone = b.iter().filter(|t| !here.contains_key(t.id.as_str()));
+    let first = a.iter().filter(differs).chain(alone).min_by(|a, b| a.depart.total_cmp(&b.depart)).map(|t| {
+        let went = |trips: &HashMap<&str, &TripInfo>| match trips.get(t.id.as_str()) {
+            None => "it does not come in".into(),
+            Some(t) => format!(
+                "it comes in at second {} and is {} s on its way, loses {} s, stands {} s and stops {} times",
+                t.depart, t.duration, t.time_loss, t.waiting, t.stops
+            ),
+        };
+        format!("vehicle {}: {} here; turned {}", t.id, went(&here), went(&others))
     });
     (a.len() - a.iter().filter(differs).count(), first)
 }

@@ -142,7 +142,7 @@ fn queue(state: &State, junction: &Junction, phase: usize) -> f64 {
 /// ```
 ///
 /// x(l) is a lane's, and the links of a lane share what it carries by how often vehicles turn there; one that has to yield carries
-/// half. Behind a road that leads to no light nobody waits.
+/// half. Lanes that go the same way share what stands behind. Behind a road that leads to no light nobody waits.
 fn pressure(city: &City, state: &State, turning: [f64; 3], junction: &Junction, phase: usize) -> f64 {
     let next =
         |to: usize| city.approached[to].and_then(|(i, side)| city.junctions[i].approaches[side].as_ref());
@@ -164,8 +164,10 @@ fn pressure(city: &City, state: &State, turning: [f64; 3], junction: &Junction, 
         // To several lanes of one road it is still one way.
         let alike =
             approach.links.iter().filter(|l| l.1 == lane && (l.2 as usize).min(2) == link.way).count();
+        let lanes = approach.lanes.iter().filter(|&&lane| approach.ways[lane][link.way]).count();
+        let behind = behind(link.to) / lanes.max(1) as f64;
         let carries = link.share * part(approach, lane, link.way, turning) / alike.max(1) as f64;
-        carries * (standing(city, state, approach, lane) - behind(link.to))
+        carries * (standing(city, state, approach, lane) - behind)
     };
     links.map(link).sum()
 }
@@ -194,7 +196,7 @@ fn standing(city: &City, state: &State, approach: &Approach, lane: usize) -> f64
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::net::Net;
+    use crate::net::{Net, Way};
 
     fn city() -> City {
         City::new(Net::parse(include_str!("../tests/nets/grid-2x2.net.xml")).unwrap()).unwrap()
@@ -222,7 +224,9 @@ mod tests {
         // Straight on and right have green, and who turns left yields: 6 + 2/2. Left turns alone: 2. All from the west: 8.
         let near =
             |found: f64, expected: f64| assert!((found - expected).abs() < 1e-12, "{found}, not {expected}");
-        [(0, 7.0), (1, 0.0), (2, 2.0), (6, 8.0)].map(|(phase, expected)| near(of(&state, phase), expected));
+        for (phase, expected) in [(0, 7.0), (1, 0.0), (2, 2.0), (6, 8.0)] {
+            near(of(&state, phase), expected);
+        }
         // Three further back: two of them for the lane that leads two ways.
         stand(&city, &mut state, "left0A0", 0, 3.0);
         near(of(&state, 0), 9.5);
@@ -236,6 +240,27 @@ mod tests {
         // Who has left the city is behind nobody.
         stand(&city, &mut state, "A0left0", 0, 50.0);
         near(of(&state, 0), 9.5 - 0.75 * behind);
+    }
+
+    /// The lane for left turns goes straight on as well: two lanes for one way, and what stands behind counts once.
+    #[test]
+    fn lanes_that_go_the_same_way_share_what_stands_behind() {
+        let city = city();
+        let mut junction = city.junctions.iter().find(|j| city.net.nodes[j.node].id == "A0").unwrap().clone();
+        let west = junction.approaches[2].as_mut().unwrap();
+        let straight = *west.links.iter().find(|l| l.2 == Way::Straight).unwrap();
+        west.links.push((straight.0, 1, Way::Straight, straight.3));
+        west.ways[1] = [false, true, true];
+        let mut state = State::empty(&city);
+        stand(&city, &mut state, "left0A0.140.00", 0, 6.0);
+        stand(&city, &mut state, "left0A0.140.00", 1, 4.0);
+        stand(&city, &mut state, "A0B0.140.00", 1, 10.0);
+        // Both lanes go straight on three times of four; a quarter of the one turns right, of the other left, and yields.
+        let behind = 0.2 * 10.0;
+        let expected =
+            0.25 * 6.0 + 0.75 * (6.0 - behind / 2.0) + 0.75 * (4.0 - behind / 2.0) + 0.5 * 0.25 * 4.0;
+        let found = pressure(&city, &state, [0.2, 0.6, 0.2], &junction, 0);
+        assert!((found - expected).abs() < 1e-12, "{found}, not {expected}");
     }
 
     #[test]

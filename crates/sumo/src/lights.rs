@@ -18,8 +18,8 @@ impl Lights {
     pub(crate) fn program(self) -> Option<&'static str> {
         match self {
             Lights::Agents | Lights::Program => None,
-            Lights::Actuated => Some("actuated"),
-            Lights::TwoPhases => Some("two-phases"),
+            Lights::Actuated => Some("equimarl-actuated"),
+            Lights::TwoPhases => Some("equimarl-two-phases"),
         }
     }
 }

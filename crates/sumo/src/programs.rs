@@ -37,11 +37,14 @@ fn own(city: &City, junction: &Junction) -> Vec<Phase> {
     programs.flat_map(|p| &p.phases).map(|(seconds, state)| (*seconds, state.clone(), green(state))).collect()
 }
 
-/// Straight traffic of both axes, with left turns that yield, and what agents' lights have between them. Where an axis has one
-/// approach, that one.
+/// Straight traffic of both axes, with left turns that yield, and what agents' lights have between them. Where an axis has no phase of its own,
+/// one approach after the other.
 fn two(junction: &Junction, options: &Options) -> Vec<Phase> {
-    let axis = |k: usize| [k, 4 + k, 6 + k].into_iter().find(|&p| junction.phases[p].is_some());
-    let greens: Vec<&str> = (0..2).filter_map(axis).filter_map(|p| junction.phases[p].as_deref()).collect();
+    let axis = |k: usize| match &junction.phases[k] {
+        Some(both) => vec![both],
+        None => [4 + k, 6 + k].iter().filter_map(|&p| junction.phases[p].as_ref()).collect(),
+    };
+    let greens: Vec<&String> = (0..2).flat_map(axis).collect();
     let mut phases = vec![];
     for (now, next) in greens.iter().zip(greens.iter().cycle().skip(1)) {
         phases.push((25.0, now.to_string(), true));
@@ -72,10 +75,15 @@ mod tests {
         assert!(phases[1].1.contains('y') && !phases[1].1.contains(['G', 'g']));
         assert!(phases[2].1.chars().all(|c| c == 'r'));
         assert_eq!(phases.iter().filter(|p| p.2).count(), 2);
+        // An axis without a phase of its own has both its approaches, one after the other.
+        let mut alone = junction.clone();
+        alone.phases[0] = None;
+        let greens: Vec<String> = two(&alone, &options).into_iter().filter(|p| p.2).map(|p| p.1).collect();
+        assert_eq!(greens, [4, 6, 1].map(|k| alone.phases[k].clone().unwrap()));
         // Without red for all there is none.
         assert_eq!(two(junction, &Options { all_red: 0, ..options.clone() }).len(), 4);
         let text = file(&city, &options, Lights::TwoPhases).unwrap();
-        assert_eq!(text.matches("programID=\"two-phases\"").count(), 4);
+        assert_eq!(text.matches("programID=\"equimarl-two-phases\"").count(), 4);
         assert_eq!(text.matches("minDur=\"5\" maxDur=\"50\"").count(), 8);
         assert!(file(&city, &options, Lights::Program).is_none());
     }

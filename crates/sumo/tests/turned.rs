@@ -236,7 +236,8 @@ fn audits_refute_what_is_uneven_and_nothing_else() {
     assert!(refuted && !found.holds, "{}", found.text);
     assert!(found.report["elements"].as_array().unwrap().iter().all(|e| e["same_trips"] != e["trips"]));
     assert!(
-        found.text.contains("the first that differs is vehicle") && found.text.contains("s on its way"),
+        found.text.contains("the first that differs is vehicle")
+            && found.text.contains("here; turned it comes in"),
         "{}",
         found.text
     );
