@@ -1,9 +1,10 @@
 """The tables of docs/imperfect.md, in Markdown, from what `equimarl report ... --by OPTION --json` says.
 
-    equimarl report docs/results/imperfect/imperfect.jsonl --by wind --json > winds.json
-    python3 experiments/imperfect_tables.py winds.json 1.5 2.25
-    equimarl report docs/results/imperfect/imperfect-lights.jsonl --by tilt --json > tilts.json
-    python3 experiments/imperfect_tables.py tilts.json 10 2.3
+    cd docs/results/imperfect
+    equimarl report imperfect.jsonl imperfect-more.jsonl --by wind --json > winds.json
+    python3 ../../../experiments/imperfect_tables.py winds.json 2.25
+    equimarl report imperfect-lights.jsonl --seeds 1-5 --by tilt --json > tilts.json
+    python3 ../../../experiments/imperfect_tables.py tilts.json 2.3
 """
 
 import json

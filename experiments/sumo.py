@@ -83,6 +83,13 @@ def spread(values):
     return mean if len(values) == 1 else f"{mean} ({min(values):.1f} to {max(values):.1f})"
 
 
+def named(line):
+    """A team by its method, a controller by its name and its shortest green if that is not the usual one."""
+    green = line["found"].get("min_green", 5)
+    method = re.sub(r"^sumo-4x4-(tilt0\.4-)?(.*)-[0-9.e-]+-\d+$", r"\2", line["run"])
+    return method if green == 5 or method != line["run"] else f"{method}, {green} s"
+
+
 def measures(records, controllers):
     """The last policies and the controllers on the episodes of evaluation, where they learned."""
     rows = defaultdict(list)
@@ -93,7 +100,7 @@ def measures(records, controllers):
                 rows[config["world"].get("tilt", 0.0), f"`{config['method']}`, {how}"].append(found[how])
     for line in read(controllers):
         if line["found"]["rows"] == 4 and not line["found"]["net"]:
-            rows[line["found"]["tilt"], f"`{line['run']}`"].append(line["found"])
+            rows[line["found"]["tilt"], f"`{named(line)}`"].append(line["found"])
     table(rows)
 
 
@@ -145,8 +152,7 @@ def elsewhere(*files):
         found = line["found"]
         if found["net"] or found["rows"] != 4:
             place = "T-junction" if found["net"] else f"{found['rows']} x {found['cols']}"
-            method = re.sub(r"^sumo-4x4-(tilt0\.4-)?(.*)-[0-9.e-]+-\d+$", r"\2", line["run"])
-            rows[f"{place}, {found['tilt']:g}", f"`{method}`"].append(found)
+            rows[f"{place}, {found['tilt']:g}", f"`{named(line)}`"].append(found)
     table(rows)
 
 
@@ -165,10 +171,10 @@ def figure(records, teams, controllers):
         if record["state"] == "finished":
             panels[names[record["config"]["world"].get("tilt", 0.0) > 0]][record["config"]["method"]].append(record["summary"]["evaluation"]["greedy"]["time_loss"]["mean"])
     for line in [*read(controllers), *read(teams)]:
-        found, method = line["found"], re.sub(r"^sumo-4x4-(tilt0\.4-)?(.*)-[0-9.e-]+-\d+$", r"\2", line["run"])
+        found = line["found"]
         place = None if found["net"] else names[2] if found["rows"] == 8 and not found["tilt"] else names[found["tilt"] > 0] if found["rows"] == 4 else None
         if place:
-            panels[place][method].append(found["time_loss"]["mean"])
+            panels[place][named(line)].append(found["time_loss"]["mean"])
     learned = {"equivariant": "#0072b2", "relaxed": "#009e73", "augment-random": "#e69f00", "plain": "#d55e00"}
     width, left, row, low, high = 900, 190, 19, 40.0, 180.0
     x = lambda loss: left + (width - left - 30) * (min(loss, high) - low) / (high - low)  # noqa: E731

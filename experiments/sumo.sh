@@ -57,7 +57,7 @@ taught() {
         exit 1
     fi
     try "$name" --model "$to/$name" --greedy --episodes 2 --seed 7 --net "$folder/tee.net.xml"
-    try "$name" --model "$to/$name" --greedy --episodes 2 --seed 7 --junctions 4x4
+    try "$name" --model "$to/$name" --greedy --episodes 2 --seed 7 --net "" --junctions 4x4
 }
 if [ "$1" = tee ]; then
     from=$2 to=$3

@@ -133,10 +133,16 @@ impl WorldArgs {
                 bail!("--{flag} belongs to the {owner} world");
             }
         }
-        // What the world does not look at beside its other settings has one way of being written. Texts may have several anyway.
-        let looked_at = world.canonical(config.settings.clone());
-        let numbers = |key: &str| Some(looked_at.get(key)).filter(|v| !matches!(v, Some(Value::Text(_))));
-        let unused = |&&(_, key): &&(&str, &str)| numbers(key).is_some_and(|v| v != config.settings.get(key));
+        // What the world does not look at beside its other settings stays as usual, whatever is given. Texts may be spelled in
+        // several ways anyway.
+        let unused = |&&(_, key): &&(&str, &str)| {
+            let other = match config.settings.get(key) {
+                Some(Value::Whole(n)) => Value::Whole(n.wrapping_add(1)),
+                Some(Value::Number(x)) if x.is_finite() => Value::Number(x + 1.0),
+                _ => return false,
+            };
+            world.canonical(config.settings.clone().with(key, other.clone())).get(key) != Some(&other)
+        };
         if let Some((flag, _)) = asked.iter().find(unused) {
             let files: Vec<String> = world
                 .files()
